@@ -16,7 +16,7 @@ import lattices
 from benchmarks.data import DATA, MULTI30K, Corpus, referenced
 from benchmarks.pages import write_page
 from decoding import corpus_oracle, oracles
-from decoding.extraction.bleu_search import Wanted, problems_of, search
+from decoding.extraction.bleu_search import WantedFront, make_problems, search
 from fstmetrics import BLEU, GRR, LinearBLEU, Metric, corpus_score
 from lattices import Forest, Lattice, NBest, Space
 from lattices.algorithms import density_masks, max_marginals, subset
@@ -135,12 +135,12 @@ class Search:
 
     @staticmethod
     def of(
-        some: Sequence[Lattice | Forest], metric: BLEU, wanted: Wanted, rounds: int = 1
+        some: Sequence[Lattice | Forest], metric: BLEU, wanted: WantedFront, rounds: int = 1
     ) -> Search:
         """Search each space by itself; the fastest of some rounds counts."""
         times, labels, proven, gaps, rows = [], [], [], [0.0], []
         for space in some:
-            problems = problems_of([space], [metric.against(space.references)])
+            problems = make_problems([space], [metric.against(space.references)])
             least = float("inf")
             for _ in range(rounds):
                 begin = process_time()
@@ -171,8 +171,8 @@ def search_row(
     fronts: int | None = None,
 ) -> str:
     """Return a line of the table of searches: sentences, and fronts of so many segments, or all."""
-    best = Search.of(some, metric, Wanted())
-    front = Search.of(some[:fronts], metric, Wanted(front=True))
+    best = Search.of(some, metric, WantedFront())
+    front = Search.of(some[:fronts], metric, WantedFront(front=True))
     return (
         f"| {name} | {best.proven:.1%} | {best.gap:.4f} | {best.cells} "
         f"| {front.proven:.1%} | {front.rows:.1f} | {front.cells} | {seconds} |"
@@ -226,7 +226,7 @@ def measure(corpora: Sequence[Corpus]) -> list[str]:
         "|---|" + "--:|" * 6,
     ]
     for corpus in corpora:
-        asked = (Wanted(), Wanted(k=10), Wanted(worst=True), Wanted(front=True))
+        asked = (WantedFront(), WantedFront(k=10), WantedFront(worst=True), WantedFront(front=True))
         best, *others = (Search.of(corpus.lattices, ADDED, each, rounds=3) for each in asked)
         written = " | ".join(f"{median(each.times):.3f}" for each in others)
         lines.append(
@@ -252,7 +252,7 @@ def growth(corpus: Corpus) -> list[str]:
     lines = ["| | lattices | arcs | best, ms |", "|---|" + "--:|" * 3]
     for name, members in parts.items():
         arcs = sum(lattice.num_arcs for lattice in members) / len(members)
-        times = Search.of(members, ADDED, Wanted(), rounds=3).times
+        times = Search.of(members, ADDED, WantedFront(), rounds=3).times
         lines.append(f"| {name} | {len(members)} | {arcs:.0f} | {median(times):.3f} |")
     return lines
 

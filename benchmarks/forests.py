@@ -11,7 +11,7 @@ import lattices
 from benchmarks.data import DATA
 from fstmetrics import GRR, WRR
 from fstmetrics.alignment.metric import AlignmentMetric
-from fstmetrics.references import Reference, tokens_of
+from fstmetrics.references import Reference, split_tokens
 from lattices import Forest
 from lattices.intersection.kernel import ENGINE
 
@@ -62,7 +62,7 @@ def _row(
     name: str, forests: Sequence[Forest], references: Sequence[Sequence[Reference]], rounds: int
 ) -> str:
     edges = np.mean([forest.num_edges for forest in forests])
-    words = [len(tokens_of(each)) for some in references for each in some]  # type: ignore[arg-type]
+    words = [len(split_tokens(each)) for some in references for each in some]  # type: ignore[arg-type]
     times = [_milliseconds(forests, references, metric, rounds) for metric in METRICS.values()]
     cells = " | ".join(f"{time:.2f}" for time in times)
     row = f"| {name} | {edges:,.0f} | {np.mean(words):.0f} | {cells} |"

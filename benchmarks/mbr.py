@@ -21,7 +21,7 @@ from benchmarks.data import DATA, MULTI30K, ROOT
 from benchmarks.versions import new_environment
 from decoding import EditDistance, ExactRisk, FastConsensus, Linear, Pairwise, Search, mbr
 from decoding.minimum_risk.evidence import evidence_of
-from decoding.minimum_risk.results import Method
+from decoding.minimum_risk.method import Method
 from fstmetrics import BLEU, CER, GRR, WER, Metric, parse_metric
 from lattices import NBest, Space
 

@@ -17,7 +17,7 @@ from benchmarks.data import DATA, MULTI30K, referenced
 from benchmarks.pages import write_page
 from decoding import ExactRisk, FastConsensus, Linear, corpus_oracle, mbr, oracle
 from decoding.minimum_risk.evidence import evidence_of
-from decoding.minimum_risk.results import Method
+from decoding.minimum_risk.method import Method
 from decoding.minimum_risk.tuning import tune_linear
 from fstmetrics import BLEU, GRR, WER, Metric, corpus_stats
 from fstmetrics.statistics import paired_bootstrap

@@ -10,6 +10,6 @@ _MOVED = {
     "DensityPoint": "decoding.extraction.oracle",
     "SizePoint": "decoding.extraction.oracle",
     "evidence_of": "decoding.minimum_risk.evidence",
-    "statistics_front": "decoding.extraction.corpus",
+    "statistics_front": "decoding.extraction.corpus_oracle",
 }
 __getattr__, __dir__, __all__ = attach(__name__, __file__, _MOVED)

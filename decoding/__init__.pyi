@@ -7,7 +7,7 @@ from .corpus.runner import (
 )
 from .corpus.table import Table as Table
 from .extraction.best_paths import best_paths as best_paths
-from .extraction.corpus import (
+from .extraction.corpus_oracle import (
     CorpusOracle as CorpusOracle,
     corpus_oracle as corpus_oracle,
 )
@@ -21,7 +21,7 @@ from .extraction.oracle import (
     worst as worst,
 )
 from .frames import frame as frame
-from .lists import rerank as rerank
+from .reranking import rerank as rerank
 from .minimum_risk.consensus import FastConsensus as FastConsensus
 from .minimum_risk.edit import EditDistance as EditDistance
 from .minimum_risk.evidence import Evidence as Evidence
@@ -29,7 +29,7 @@ from .minimum_risk.exact import ExactRisk as ExactRisk
 from .minimum_risk.linear import Linear as Linear
 from .minimum_risk.mbr import mbr as mbr, mbr_kbest as mbr_kbest
 from .minimum_risk.pairwise import Pairwise as Pairwise
-from .minimum_risk.results import Consensus as Consensus
+from .minimum_risk.method import Consensus as Consensus
 from .minimum_risk.rover import Rover as Rover
 from .minimum_risk.search import Search as Search
 from .plots import plot as plot

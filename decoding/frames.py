@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from decoding.plain_json import json_text
 from lattices.errors import OptionError
 from lattices.optional import require
-from lattices.records import plain, shown
+from lattices.records import show, to_plain
 
 if TYPE_CHECKING:
     from lattices.drawing import Html
@@ -95,7 +95,7 @@ def _html_cell(name: str, value: Any) -> str:
         from fstmetrics.alignment.marks import sentence_html
 
         return sentence_html((operation, word) for operation, word, _ in value)
-    return shown(value)
+    return show(value)
 
 
 def columns_of(results: Iterable[Any]) -> dict[str, list[Any]]:
@@ -109,7 +109,7 @@ def columns_of(results: Iterable[Any]) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {}
     count = 0
     for result in results:
-        fields = plain(result)
+        fields = to_plain(result)
         if not isinstance(fields, Mapping):
             raise OptionError(f"{type(result).__name__} is no result: it has no to_dict()")
         for name, value in _flat(fields, ""):
@@ -134,11 +134,6 @@ def csv_bytes(columns: Mapping[str, list[Any]]) -> bytes:
     r"""Return columns as CSV with a header (RFC 4180, UTF-8, lines end in a line feed).
 
     What is not there is empty; lists and truth values are as in JSON.
-
-    Examples
-    --------
-    >>> csv_bytes({"id": ["a,b", "c"], "words": [["x"], None]}).decode()
-    'id,words\n"a,b","[""x""]"\nc,\n'
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -152,18 +147,7 @@ def _cell(value: Any) -> Any:
 
 
 def parquet_bytes(columns: Mapping[str, list[Any]]) -> bytes:
-    """Return columns as a Parquet file.
-
-    Raises
-    ------
-    MissingDependencyError
-        Without pyarrow.
-
-    Examples
-    --------
-    >>> parquet_bytes({"id": ["a"]})[:4]
-    b'PAR1'
-    """
+    """Return columns as a Parquet file."""
     table = require("pyarrow", "arrow").table(dict(columns))
     stream = io.BytesIO()
     require("pyarrow.parquet", "arrow").write_table(table, stream)

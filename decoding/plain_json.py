@@ -13,13 +13,7 @@ _CHECKSUM = "checksum"
 
 
 def json_text(content: Any, indent: int | None = None) -> str:
-    """Return JSON text; a number that is infinite or not a number becomes null.
-
-    Examples
-    --------
-    >>> json_text({"score": float("inf"), "words": ["a", "é"], "stats": (1.5, float("nan"))})
-    '{"score": null, "words": ["a", "é"], "stats": [1.5, null]}'
-    """
+    """Return JSON text; a number that is infinite or not a number becomes null."""
     try:
         return json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=False)
     except ValueError:
@@ -34,12 +28,12 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def sealed_json(content: Mapping[str, Any]) -> bytes:
+def seal_json(content: Mapping[str, Any]) -> bytes:
     """Return the lines of a JSON object with a checksum of all that it holds.
 
     Examples
     --------
-    >>> data = sealed_json({"rounds": 3})
+    >>> data = seal_json({"rounds": 3})
     >>> read_json(data, "state", "file.json")["rounds"]
     3
     >>> check_seal(read_json(data.replace(b"3", b"4", 1), "state", "file.json"), "state", "f.json")
@@ -52,13 +46,7 @@ def sealed_json(content: Mapping[str, Any]) -> bytes:
 
 
 def read_json(data: bytes, what: str, place: str) -> dict[str, Any]:
-    """Return a JSON object, of which nothing is known yet.
-
-    Raises
-    ------
-    FormatError
-        If it is none.
-    """
+    """Return a JSON object, of which nothing is known yet."""
     from lattices.errors import FormatError
 
     try:
@@ -72,13 +60,7 @@ def read_json(data: bytes, what: str, place: str) -> dict[str, Any]:
 
 
 def check_seal(content: Mapping[str, Any], what: str, place: str) -> None:
-    """Refuse an object that is not as :func:`sealed_json` had it.
-
-    Raises
-    ------
-    FormatError
-        If anything in it was changed.
-    """
+    """Refuse an object that is not as :func:`seal_json` had it."""
     from lattices.errors import FormatError
 
     if _CHECKSUM not in content:

@@ -56,15 +56,7 @@ class Scatter:
 
 
 def plot_format(path: str) -> str:
-    """Return the format of a picture by the end of its name.
-
-    Raises
-    ------
-    OptionError
-        If it is none.
-    MissingDependencyError
-        If matplotlib is not installed: better known before there is something to draw.
-    """
+    """Return the format of a picture by the end of its name."""
     require("matplotlib", "plot")
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in SUFFIXES:
@@ -77,11 +69,6 @@ def scatter_plots(panels: Sequence[Scatter], format: str = "png") -> bytes:
 
     Each has a line of least squares, where the scores vary. Labels are put where they cover
     neither points nor each other, as far as there is room.
-
-    Raises
-    ------
-    MissingDependencyError
-        If matplotlib is not installed.
     """
     matplotlib = require("matplotlib", "plot")
     figures = require("matplotlib.figure", "plot")
@@ -254,15 +241,7 @@ class Panel:
 
 
 def reliability_panel(title: str, kinds: Mapping[str, Quality]) -> Panel:
-    """Return a reliability diagram: of words with a confidence, how many are right.
-
-    Parameters
-    ----------
-    title
-        Over the picture.
-    kinds
-        The qualities of confidences by their names.
-    """
+    """Return a reliability diagram: of words with a confidence, how many are right."""
     curves = [Curve("as many as it says", (0.0, 1.0))]
     for name, quality in kinds.items():
         bins = [each for each in quality.bins if each.words]
@@ -277,15 +256,7 @@ def reliability_panel(title: str, kinds: Mapping[str, Quality]) -> Panel:
 
 
 def line_plots(panels: Sequence[Panel], format: str = "png") -> bytes:
-    """Return pictures side by side, as a file of that format; the same input, the same bytes.
-
-    Raises
-    ------
-    MissingDependencyError
-        If matplotlib is not installed.
-    OptionError
-        If there is nothing to draw.
-    """
+    """Return pictures side by side, as a file of that format; the same input, the same bytes."""
     matplotlib = require("matplotlib", "plot")
     figures = require("matplotlib.figure", "plot")
     canvases = require("matplotlib.backends.backend_agg", "plot")
@@ -369,10 +340,10 @@ class Plot:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file whose name ends in .png, .svg or .pdf."""
-        from lattices.formats.streams import created
+        from lattices.formats.streams import open_output
 
         content = line_plots(self.panels, plot_format(os.fspath(path)))
-        with created(path) as stream:
+        with open_output(path) as stream:
             stream.write(content)
 
 

@@ -26,11 +26,11 @@ from fstmetrics.contract import (
 )
 from fstmetrics.machine import Machine, Relation
 from fstmetrics.normalisation.metric import Normalised, NormalisedEvaluator
-from fstmetrics.references import Reference, checked_references
+from fstmetrics.references import Reference, check_references
 from fstmetrics.summing import Summable, terms
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
-from lattices.intersection.automata import ANY, FINEST_UNIT, Automaton, Part, explicit
+from lattices.intersection.automata import ANY, FINEST_UNIT, Automaton, Part, make_explicit
 from lattices.registry import check_requirements
 from lattices.spaces import Lattice, NBest
 from lattices.vocabulary import Vocabulary
@@ -100,10 +100,10 @@ the second lower: write grr:n=4,alpha=1,beta=0 - wer
         object.__setattr__(self, "terms", tuple(flat))
         for weight, metric in flat[1:]:
             if ((weight > 0) == metric.higher_is_better) is not self.higher_is_better:
-                first = _spelled(flat[:1], str)
+                first = _spell(flat[:1], str)
                 up, down = ("higher", "lower")[:: 1 if self.higher_is_better else -1]
                 raise OptionError(
-                    f"{_spelled([flat[0], (weight, metric)], str)}: of the first {up} is better, "
+                    f"{_spell([flat[0], (weight, metric)], str)}: of the first {up} is better, "
                     f"of the second {down}: write {first}{_joined(-weight, str(metric))}"
                 )
 
@@ -134,16 +134,16 @@ the second lower: write grr:n=4,alpha=1,beta=0 - wer
     @property
     def name(self) -> str:
         """The sum of the names."""
-        return _spelled(self.terms, lambda each: getattr(each, "name", type(each).__name__))
+        return _spell(self.terms, lambda each: getattr(each, "name", type(each).__name__))
 
     @property
     def label(self) -> str:
         """The sum of the names in headings of tables."""
-        return _spelled(self.terms, lambda each: getattr(each, "label", str(each)))
+        return _spell(self.terms, lambda each: getattr(each, "label", str(each)))
 
     def __str__(self) -> str:
         """Return the sum of the signatures."""
-        return _spelled(self.terms, str)
+        return _spell(self.terms, str)
 
     @property
     def higher_is_better(self) -> bool:
@@ -188,7 +188,7 @@ the second lower: write grr:n=4,alpha=1,beta=0 - wer
         references: Sequence[Iterable[Reference]],
     ) -> FloatColumn:
         """Return one row of statistics a segment."""
-        given = [checked_references(some) for some in references]
+        given = [check_references(some) for some in references]
         return floats(np.hstack([corpus_stats(each, hypotheses, given) for each in self.parts]))
 
     def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
@@ -215,7 +215,7 @@ the second lower: write grr:n=4,alpha=1,beta=0 - wer
 
     def against(self, references: Iterable[Reference]) -> CombinedEvaluator:
         """Return an evaluator for one segment."""
-        given = checked_references(references)
+        given = check_references(references)
         parts = tuple(part.against(given) for part in self.parts)
         read = {_read(part) for part in parts}
         kind = CombinedSearcher if len(read) == 1 and None not in read else CombinedEvaluator
@@ -228,7 +228,7 @@ def _joined(weight: float, text: str) -> str:
     return f" {'-' if weight < 0 else '+'} {factor}{text}"
 
 
-def _spelled(terms: Sequence[tuple[float, Metric]], spell: Any) -> str:
+def _spell(terms: Sequence[tuple[float, Metric]], spell: Any) -> str:
     """Return terms as they are written."""
     (weight, metric), *rest = terms
     first = spell(metric) if weight == 1 else f"{_number(weight)}*{spell(metric)}"
@@ -299,13 +299,7 @@ class CombinedSearcher(CombinedEvaluator):
         return cast(CompiledEvaluator, self.parts[0]).prepare(space)
 
     def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:
-        """Return the product of the parts' machines: a part for each choice of theirs.
-
-        Raises
-        ------
-        OptionError
-            If it has too many arcs.
-        """
+        """Return the product of the parts' machines: a part for each choice of theirs."""
         machines = [
             cast(CompiledEvaluator, part).machine(vocabulary, labels) for part in self.parts
         ]
@@ -342,7 +336,7 @@ def _fraction(weight: float) -> Fraction:
 
 def _explicit(part: Part, factor: float) -> Automaton:
     """Return the automaton of a part, arc by arc, with gains multiplied, bonus included."""
-    found = explicit(part)
+    found = make_explicit(part)
     final = (found.final + part.bonus) * factor
     return Automaton(
         found.src, found.dst, found.label, found.gain * factor, found.initial * factor, final
@@ -362,10 +356,6 @@ def _multiplied(one: Automaton, other: Automaton) -> Automaton:
 
     Its states are pairs. Words are read by both at once, epsilon arcs are taken by one of them.
     Cost: arcs of one times arcs or states of the other.
-
-    Raises
-    ------
-    OptionError
     """
     width = other.num_states
     silent, aloud = one.label == 0, one.label != 0

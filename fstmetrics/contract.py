@@ -21,7 +21,7 @@ from lattices.errors import OptionError
 from lattices.intersection.engine import TargetSides
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import Each, Kind
-from lattices.spaces.forest import rows_in_order
+from lattices.spaces.forest import order_rows
 from lattices.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -417,10 +417,10 @@ class Prepared(Generic[S]):
             return None
         if isinstance(original, Lattice):
             return ints(np.where(self.origin < 0, 0, original.label[self.origin]))
-        sides = TargetSides(*rows_in_order(original.symbol, original.symbol_offset, self.origin))
+        sides = TargetSides(*order_rows(original.symbol, original.symbol_offset, self.origin))
         spelt = cast(Forest, self.space)
         places, words = (
-            _words_between_tails(*each)
+            _count_words_between_tails(*each)
             for each in (TargetSides(spelt.symbol, spelt.symbol_offset), sides)
         )
         if (places < words).any():
@@ -428,7 +428,7 @@ class Prepared(Generic[S]):
         return ints(_native.words_said(spelt.columns, original.columns, self.origin))
 
 
-def _words_between_tails(symbol: IntColumn, offset: IntColumn) -> IntColumn:
+def _count_words_between_tails(symbol: IntColumn, offset: IntColumn) -> IntColumn:
     """Return how many words each target side has before, between and after its tails."""
     edge = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
     stretch = edge + np.cumsum(symbol < 0)
@@ -491,10 +491,10 @@ def nbest_stats(evaluator: Evaluator, nbest: NBest) -> FloatColumn:
     if in_one_pass is not None:
         return in_one_pass(evaluator, nbest)
     rows = [evaluator.stats(nbest.tokens(entry)) for entry in range(len(nbest))]
-    return checked_rows(evaluator.metric, rows)
+    return check_rows(evaluator.metric, rows)
 
 
-def checked_rows(metric: Metric, rows: Sequence[FloatColumn]) -> FloatColumn:
+def check_rows(metric: Metric, rows: Sequence[FloatColumn]) -> FloatColumn:
     """Return rows of statistics as a matrix, or raise OptionError if they are not as named."""
     names = metric.stat_names
     try:
@@ -535,7 +535,7 @@ def corpus_stats(
         metric.stats(hypothesis, of_segment)
         for hypothesis, of_segment in zip(hypotheses, references, strict=True)
     ]
-    return checked_rows(metric, rows)
+    return check_rows(metric, rows)
 
 
 def corpus_score(
@@ -602,7 +602,7 @@ def compares_words(metric: Metric) -> bool:
     return units is not None and tuple(units(metric, ("Ab",))) == ("Ab",)
 
 
-def by_denominator(evaluator: Evaluator) -> list[Evaluator] | None:
+def split_denominators(evaluator: Evaluator) -> list[Evaluator] | None:
     """Return evaluators of the same metric that have one denominator each, whatever the sentence.
 
     One if the denominator does not depend on the sentence at all. None where the score of a
@@ -612,7 +612,7 @@ def by_denominator(evaluator: Evaluator) -> list[Evaluator] | None:
     Examples
     --------
     >>> from fstmetrics import WER
-    >>> [each.references for each in by_denominator(WER().against(["a cat", "cat", "my cat"]))]
+    >>> [each.references for each in split_denominators(WER().against(["a cat", "cat", "my cat"]))]
     [('a cat', 'my cat'), ('cat',)]
     """
     metric = evaluator.metric
@@ -651,7 +651,7 @@ def decomposes(evaluator: Evaluator) -> bool:
     """
     # normalising both sides changes no denominator of the metric that is inside
     inner = abilities_of(evaluator).inner
-    parts = by_denominator(evaluator if inner is None else inner(evaluator))
+    parts = split_denominators(evaluator if inner is None else inner(evaluator))
     return parts is not None and len(parts) == 1
 
 
@@ -664,7 +664,7 @@ _is_metric = _has("higher_is_better", "stats", "score", "against")
 _is_evaluator = _has("metric", "references", "stats", "score")
 
 
-def _how_to_get_a_metric(value: object) -> str:
+def _explain_metrics(value: object) -> str:
     if _is_evaluator(value):
         return "evaluator.metric is the metric that it came from"
     if isinstance(value, str):
@@ -673,9 +673,9 @@ def _how_to_get_a_metric(value: object) -> str:
 
 
 #: what functions take for metrics and evaluators, and say where something else came
-METRIC = Kind("a metric", _is_metric, _how_to_get_a_metric)
+METRIC = Kind("a metric", _is_metric, _explain_metrics)
 METRIC_OR_NONE = Kind(
-    "a metric", lambda value: value is None or _is_metric(value), _how_to_get_a_metric
+    "a metric", lambda value: value is None or _is_metric(value), _explain_metrics
 )
 EVALUATOR = Kind("an evaluator", _is_evaluator, lambda _: "metric.against(references) makes one")
 EVALUATORS = Each(EVALUATOR, "a sequence of evaluators")

@@ -34,7 +34,7 @@ class ListUnits(NamedTuple):
 
     @classmethod
     def of_sentences(cls, sentences: list[list[str]]) -> ListUnits:
-        """Return sentences that are lists of units already."""
+        """Return a list of sentences given in units."""
         number: dict[str, int] = {}
         unit = [number.setdefault(each, len(number)) for sentence in sentences for each in sentence]
         offset = np.cumsum([0, *map(len, sentences)])
@@ -42,32 +42,16 @@ class ListUnits(NamedTuple):
 
     @classmethod
     def of_words(cls, nbest: NBest) -> ListUnits:
-        """Return a list in words.
-
-        Examples
-        --------
-        >>> from lattices import Hypothesis
-        >>> some = [Hypothesis(("a", "cat"), -1.0), Hypothesis(("cat",), -3.0)]
-        >>> units = ListUnits.of_words(NBest.from_hypotheses(some))
-        >>> units.symbols, units.unit.tolist(), units.offset.tolist()
-        (('a', 'cat'), [0, 1, 1], [0, 2, 3])
-        """
+        """Return a list in words."""
         labels, unit = distinct(nbest.label)
         return cls(nbest.vocabulary.decode(labels.tolist()), ints(unit), nbest.offset)
 
-    def mapped(self, change: Callable[[str], str]) -> ListUnits:
+    def map(self, change: Callable[[str], str]) -> ListUnits:
         """Return the list with each unit changed, such as to lower case."""
         return ListUnits(tuple(map(change, self.symbols)), self.unit, self.offset)
 
     def characters(self, spaces: bool) -> ListUnits:
-        """Return the characters of a list of words, with blanks between the words or without.
-
-        Examples
-        --------
-        >>> units = ListUnits.of_sentences([["a", "cat"], ["at"]]).characters(spaces=True)
-        >>> "".join(units.symbols[each] for each in units.unit), units.offset.tolist()
-        ('a catat', [0, 5, 7])
-        """
+        """Return the characters of a list of words, with blanks between the words or without."""
         number: dict[str, int] = {" ": 0}
         letter = [number.setdefault(each, len(number)) for word in self.symbols for each in word]
         bounds = np.cumsum([0, *map(len, self.symbols)])

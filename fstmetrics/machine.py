@@ -12,7 +12,7 @@ import numpy as np
 from lattices.arrays import floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError
-from lattices.intersection.automata import ANY, Automaton, Part, explicit
+from lattices.intersection.automata import ANY, Automaton, Part, make_explicit
 from lattices.spaces import Forest, Lattice
 from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
@@ -117,7 +117,7 @@ class Machine:
         pieces = []
         base = 0
         for part in self.parts:
-            automaton = explicit(part)
+            automaton = make_explicit(part)
             factor = 1.0 / (part.denominator * self.unit)
             forgotten, kept, lead = automaton.dominated
             pieces.append(
@@ -274,7 +274,7 @@ class Machine:
         """Return the states and arcs of each part in a table, as :meth:`plot` would draw them."""
         tables = [repr(self)]
         for part in self.parts:
-            states, arcs = _reached(part)
+            states, arcs = _find_reached(part)
             names = {state: _state_text(part, state)[0] for state in states}
             begins, ends = (
                 ", ".join(
@@ -282,7 +282,7 @@ class Machine:
                     for state in states
                     if gains[state] > -math.inf
                 )
-                for gains in (explicit(part).initial, explicit(part).final + part.bonus)
+                for gains in (make_explicit(part).initial, make_explicit(part).final + part.bonus)
             )
             rows = [("from", "reads", "gain", "to")]
             rows += [
@@ -338,7 +338,7 @@ class Machine:
         )
         words: list[str | None] = ["", *self.vocabulary, None]  # ANY is -1, the last
         for number, part in enumerate(self.parts):
-            automaton, base = explicit(part), len(graph)
+            automaton, base = make_explicit(part), len(graph)
             for state in range(automaton.num_states):
                 gains = {"initial": automaton.initial[state], "final": automaton.final[state]}
                 finite = {name: float(gain) for name, gain in gains.items() if gain > -math.inf}
@@ -440,8 +440,8 @@ class Machine:
         words = self.vocabulary if vocabulary is None else vocabulary
         is_simple = all(_largest_gain(part) < _LONGEST_GAIN for part in self.parts)
         for part in self.parts:
-            automaton = explicit(part)
-            states, arcs = _reached(part)
+            automaton = make_explicit(part)
+            states, arcs = _find_reached(part)
             hidden += automaton.num_states - len(states)
             number = {state: len(nodes) + place for place, state in enumerate(states)}
             for state in states:
@@ -477,12 +477,12 @@ def _arcs(automaton: Automaton) -> Iterator[tuple[int, int, int, float]]:
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
-def _reached(part: Part) -> tuple[list[int], list[tuple[int, int, int, float]]]:
+def _find_reached(part: Part) -> tuple[list[int], list[tuple[int, int, int, float]]]:
     """Return the states that a path from an initial one reaches, in order, and their arcs.
 
     Runs of matches before the first word, for example, have states, and nothing leads to them.
     """
-    automaton = explicit(part)
+    automaton = make_explicit(part)
     arcs = list(_arcs(automaton))
     after: dict[int, list[int]] = {}
     for source, target, *_ in arcs:

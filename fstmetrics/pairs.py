@@ -13,7 +13,7 @@ import numpy as np
 from fstmetrics._native import PairMatches, Pairs, alignment_gains, edit_distances, pair_chrf
 from fstmetrics.external.tokenizers import NO_TOKENIZER
 from fstmetrics.list_units import ListUnits
-from fstmetrics.similarity.affix import checked_matrix
+from fstmetrics.similarity.affix import check_matrix
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.spaces import NBest
@@ -29,25 +29,7 @@ _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 class JointUnits:
-    """Two lists over one numbering of their units, from 1 on.
-
-    Parameters
-    ----------
-    candidates, evidence : NBest
-        Units are the same for both if the lists are the same object.
-    units : function
-        Makes a list one of the metric's units.
-
-    Examples
-    --------
-    >>> from lattices import Hypothesis
-    >>> some = NBest.from_hypotheses([Hypothesis(("b", "a"))])
-    >>> other = NBest.from_hypotheses([Hypothesis(("a", "c"))])
-    >>> both = JointUnits(some, other, ListUnits.of_words)
-    >>> both.symbols, both.candidates, both.evidence
-    (('b', 'a', 'c'), (array([1, 2], dtype=int32), array([0, 2], dtype=int32)), \
-(array([2, 3], dtype=int32), array([0, 2], dtype=int32)))
-    """
+    """Two lists over one numbering of their units, from 1 on."""
 
     def __init__(
         self, candidates: NBest, evidence: NBest, units: Callable[[NBest], ListUnits]
@@ -92,7 +74,7 @@ def bleu_units(metric: BLEU) -> Callable[[NBest], ListUnits]:
             return ListUnits.of_sentences(sentences)
         found = ListUnits.of_words(nbest)
         if metric.lowercase:
-            found = found.mapped(str.lower)
+            found = found.map(str.lower)
         return found.characters(metric.spaces) if metric.unit == "char" else found
 
     return units
@@ -103,14 +85,6 @@ def edit_scores(candidates: NBest, evidence: NBest, metric: AlignmentMetric) -> 
 
     The gain ``M - I`` of the best alignment is the reference's length minus the edit distance.
     Cost: O(pairs x length x length / 64).
-
-    Examples
-    --------
-    >>> from fstmetrics import WER
-    >>> from lattices import Hypothesis
-    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("cat",))])
-    >>> edit_scores(nbest, nbest, WER()).tolist()
-    [[0.0, 0.5], [1.0, 0.0]]
     """
     joint = JointUnits(candidates, evidence, alignment_units(metric))
     distance = edit_distances(joint.columns)
@@ -125,19 +99,11 @@ def alignment_scores(candidates: NBest, evidence: NBest, metric: AlignmentMetric
 
     The maximum over alignments, without the way back to the alignment. Cost: O(order x distinct
     prefixes of candidates x units of evidence), many sentences of evidence at a time.
-
-    Examples
-    --------
-    >>> from fstmetrics import GRR
-    >>> from lattices import Hypothesis
-    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("cat",))])
-    >>> alignment_scores(nbest, nbest, GRR(n=2)).round(4).tolist()
-    [[1.0, 0.3333], [0.0, 1.0]]
     """
     joint = JointUnits(candidates, evidence, alignment_units(metric))
     worth = np.empty((0, 0))
     if metric.similarity is not None and joint.symbols:
-        soft = checked_matrix(metric.similarity, joint.symbols, joint.symbols)
+        soft = check_matrix(metric.similarity, joint.symbols, joint.symbols)
         worth = np.eye(len(joint.symbols) + 1)
         worth[1:, 1:] = np.maximum(worth[1:, 1:], soft)
     gain = alignment_gains(joint.columns, metric.order, *metric.whole_costs, floats(worth))
@@ -155,14 +121,6 @@ def bleu_scores(candidates: NBest, evidence: NBest, metric: BLEU) -> FloatColumn
     """Return the sentence BLEU of each candidate against each sentence of evidence.
 
     Cost: O(n-grams of evidence x candidates), thirty-two candidates or so at a time.
-
-    Examples
-    --------
-    >>> from fstmetrics import BLEU
-    >>> from lattices import Hypothesis
-    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("a", "hat"))])
-    >>> bleu_scores(nbest, nbest, BLEU(order=1)).tolist()
-    [[1.0, 0.5], [0.5, 1.0]]
     """
     joint = JointUnits(candidates, evidence, bleu_units(metric))
     matches = PairMatches(joint.columns, metric.order)
@@ -178,16 +136,7 @@ def bleu_scores(candidates: NBest, evidence: NBest, metric: BLEU) -> FloatColumn
 
 
 def per_scores(candidates: NBest, evidence: NBest, metric: PER) -> FloatColumn:
-    """Return PER of each candidate against each sentence of evidence, as :func:`bleu_scores`.
-
-    Examples
-    --------
-    >>> from fstmetrics import PER
-    >>> from lattices import Hypothesis
-    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("cat", "a", "hat"))])
-    >>> per_scores(nbest, nbest, PER()).round(4).tolist()
-    [[0.0, 0.5], [0.3333, 0.0]]
-    """
+    """Return PER of each candidate against each sentence of evidence, as :func:`bleu_scores`."""
     joint = JointUnits(candidates, evidence, ListUnits.of_words)
     matches = PairMatches(joint.columns, 1).of_order(1)
     own, other = joint.lengths
@@ -195,16 +144,7 @@ def per_scores(candidates: NBest, evidence: NBest, metric: PER) -> FloatColumn:
 
 
 def chrf_scores(candidates: NBest, evidence: NBest, metric: CHRF) -> FloatColumn:
-    """Return chrF of each candidate against each sentence of evidence, as sacreBLEU has it.
-
-    Examples
-    --------
-    >>> from fstmetrics.external.sacrebleu import CHRF
-    >>> from lattices import Hypothesis
-    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("a", "hat"))])
-    >>> chrf_scores(nbest, nbest, CHRF(char_order=1)).tolist()
-    [[1.0, 0.75], [0.75, 1.0]]
-    """
+    """Return chrF of each candidate against each sentence of evidence, as sacreBLEU has it."""
     parts = [
         PairMatches(JointUnits(candidates, evidence, units).columns, order)
         for units, order in chrf_units(metric)
@@ -219,15 +159,15 @@ def chrf_units(metric: CHRF) -> list[tuple[Callable[[NBest], ListUnits], int]]:
         return word.lower() if metric.lowercase else word
 
     def characters(nbest: NBest) -> ListUnits:
-        words = ListUnits.of_words(nbest).mapped(folded)
+        words = ListUnits.of_words(nbest).map(folded)
         if metric.whitespace:
             return words.characters(spaces=True)
         # a word may have a blank in it, though not one of ASCII's
-        return words.mapped(lambda word: "".join(word.split())).characters(spaces=False)
+        return words.map(lambda word: "".join(word.split())).characters(spaces=False)
 
     def words(nbest: NBest) -> ListUnits:
         pieces = {
-            word: [part for each in folded(word).split() for part in _stripped(each)]
+            word: [part for each in folded(word).split() for part in _split_punctuation(each)]
             for word in ListUnits.of_words(nbest).symbols
         }
         return ListUnits.of_sentences(
@@ -243,7 +183,7 @@ def chrf_units(metric: CHRF) -> list[tuple[Callable[[NBest], ListUnits], int]]:
     return cuts
 
 
-def _stripped(word: str) -> list[str]:
+def _split_punctuation(word: str) -> list[str]:
     """Return a word with the punctuation at its end, or at its beginning, apart."""
     if len(word) > 1 and word[-1] in _PUNCTUATION:
         return [word[:-1], word[-1]]

@@ -23,8 +23,8 @@ from lattices.intersection.product import (
 from lattices.limits import MEMORY
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPH, takes
-from lattices.spaces.features import FeatureMatrix, reordered_rows, rows_of
-from lattices.spaces.forest import rows_in_order
+from lattices.spaces.features import FeatureMatrix, make_rows, reorder_rows
+from lattices.spaces.forest import order_rows
 
 S = TypeVar("S", Lattice, Forest)
 Over: TypeAlias = Literal["alignments", "sentences"]
@@ -213,7 +213,7 @@ def words_behind(space: Lattice | Forest, origin: IntColumn) -> dict[str, Any]:
     if isinstance(space, Lattice):
         label = ints(np.append(space.label, 0)[origin])  # the last where there is none
         return {"vocabulary": space.vocabulary, "label": label}
-    symbol, offset = rows_in_order(space.symbol, space.symbol_offset, origin)
+    symbol, offset = order_rows(space.symbol, space.symbol_offset, origin)
     return {"vocabulary": space.vocabulary, "symbol": symbol, "symbol_offset": offset}
 
 
@@ -223,7 +223,7 @@ def _stacked(
     """Return the features behind each arc or state, with two more."""
     from scipy.sparse import csr_array, hstack
 
-    given = rows_of(space, name)
+    given = make_rows(space, name)
     shape = (len(origin), len(space.feature_names))
-    kept = csr_array(shape) if given is None else reordered_rows(given, origin).matrix
+    kept = csr_array(shape) if given is None else reorder_rows(given, origin).matrix
     return csr_array(hstack([kept, csr_array(np.column_stack((gain, model)))]))

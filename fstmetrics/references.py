@@ -26,15 +26,10 @@ Reference: TypeAlias = "str | Sequence[str] | Lattice"
 Tokens: TypeAlias = "tuple[str, ...]"
 
 
-def tokens_of(sentence: str | Sequence[str]) -> Tokens:
+def split_tokens(sentence: str | Sequence[str]) -> Tokens:
     """Return the tokens of a sentence; text is split at ASCII white space, nothing else is done.
 
     A no-break space is part of a word here, as it is for the decoders whose files are read.
-
-    Examples
-    --------
-    >>> tokens_of("a  cat"), tokens_of(["New York", "sat"])
-    (('a', 'cat'), ('New York', 'sat'))
     """
     if isinstance(sentence, str):
         return tuple(split_words(sentence))
@@ -45,26 +40,13 @@ def tokens_of(sentence: str | Sequence[str]) -> Tokens:
     return tokens
 
 
-def characters_of(tokens: Sequence[str], spaces: bool) -> Tokens:
-    """Return the characters of a sentence, with or without the blanks between words.
-
-    Examples
-    --------
-    >>> characters_of(["a", "cat"], spaces=True)
-    ('a', ' ', 'c', 'a', 't')
-    """
+def split_characters(tokens: Sequence[str], spaces: bool) -> Tokens:
+    """Return the characters of a sentence, with or without the blanks between words."""
     return tuple((" " if spaces else "").join(tokens))
 
 
-def checked_references(references: Iterable[Reference]) -> tuple[Reference, ...]:
-    """Return the references of one segment, refusing the two ways to get the nesting wrong.
-
-    Examples
-    --------
-    >>> checked_references("a cat")
-    Traceback (most recent call last):
-    lattices.errors.OptionError: the references of a segment are a list, not one string: ['a cat']?
-    """
+def check_references(references: Iterable[Reference]) -> tuple[Reference, ...]:
+    """Return the references of one segment, refusing the two ways to get the nesting wrong."""
     # a corpus has one evaluator a segment, and mostly a tuple of texts for each
     if type(references) is tuple and references:
         for reference in references:
@@ -81,7 +63,7 @@ def checked_references(references: Iterable[Reference]) -> tuple[Reference, ...]
     # a list is made faster than what a generator gives
     result = tuple(
         [
-            reference if isinstance(reference, (str, Lattice)) else tokens_of(reference)
+            reference if isinstance(reference, (str, Lattice)) else split_tokens(reference)
             for reference in references
         ]
     )
@@ -94,13 +76,6 @@ def lattices_by_length(lattice: Lattice) -> dict[int, Lattice]:
     """Return, for every length that a sentence of the lattice has, the lattice of those sentences.
 
     Costs O(arcs x longest sentence) for each length.
-
-    Examples
-    --------
-    >>> filled = Lattice.from_arcs([(0, 1, "um"), (0, 1, ""), (1, 2, "yes")], finals=[2])
-    >>> {length: [path.text for path in of_length.paths()]
-    ...  for length, of_length in lattices_by_length(filled).items()}
-    {1: ['yes'], 2: ['um yes']}
     """
     before: list[set[int]] = [set() for _ in range(lattice.num_states)]
     before[lattice.start].add(0)
@@ -219,17 +194,10 @@ def overlap(known: Container[str], references: Iterable[Reference]) -> Overlap:
     """Return what references share with the words of a space; ends at the first one.
 
     The words may be those of many spaces: it is the corpus that is asked about.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "the"), (1, 2, "CAT")], finals=[2])
-    >>> known = lattice.vocabulary
-    >>> [overlap(known, [text]).name for text in ("on the mat", "cat", "dog", "")]
-    ['WORDS', 'OTHER_CASE', 'NOTHING', 'UNKNOWN']
     """
     found = Overlap.UNKNOWN
     for reference in references:
-        some = reference.vocabulary if isinstance(reference, Lattice) else tokens_of(reference)
+        some = reference.vocabulary if isinstance(reference, Lattice) else split_tokens(reference)
         for word in some:
             if word in known:
                 return Overlap.WORDS

@@ -16,7 +16,7 @@ from lattices.options import (
     split_option,
     write_value,
 )
-from lattices.registry import Registry, check_requirements, lacking
+from lattices.registry import Registry, check_requirements, list_missing
 
 if TYPE_CHECKING:
     from fstmetrics.contract import Metric
@@ -76,7 +76,7 @@ def _check(methods: tuple[str, ...]) -> Callable[[Any], str]:
     def check(plugin: Any) -> str:
         if not isinstance(plugin, type) or not dataclasses.is_dataclass(plugin):
             return f"it is {plugin!r:.80}, expected a class that is a dataclass"
-        return lacking(plugin, methods)
+        return list_missing(plugin, methods)
 
     return check
 

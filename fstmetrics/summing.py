@@ -53,11 +53,6 @@ def is_sum(specification: str) -> bool:
 def terms(specification: str) -> list[tuple[float, str]]:
     """Return the weights and metrics of a sum.
 
-    Raises
-    ------
-    OptionError
-        Where a sign or a weight has no metric beside it.
-
     Examples
     --------
     >>> terms("0.5*grr:n=2 - wer:similarity=affix(epsilon=0.5)")

@@ -1,4 +1,4 @@
-"""The array types of the columnar spaces. Columns are contiguous, and nobody can write to them."""
+"""The array types of the columnar spaces. Columns are contiguous and read-only."""
 
 from __future__ import annotations
 
@@ -15,26 +15,13 @@ Array = NDArray[Any]
 
 
 def column(values: ArrayLike, dtype: DTypeLike, what: str = "a column") -> Array:
-    """Return ``values`` as a contiguous array of ``dtype`` that nobody can write to.
+    """Return ``values`` as a contiguous array of ``dtype``, read-only.
 
     They are copied unless the memory behind them is read-only by itself: bytes, a file mapped for
     reading, a column. An array that is marked read-only is not: its owner can take that back.
-
-    Raises
-    ------
-    SpaceError
-        If they are no numbers of that type; ``what`` names them in the message.
-
-    Examples
-    --------
-    >>> scores = np.array([-1.0, -2.0])
-    >>> kept = column(scores, np.float64)
-    >>> scores[:] = 0.0
-    >>> kept.tolist(), column(kept, np.float64) is kept
-    ([-1.0, -2.0], True)
     """
     ready = type(values) is np.ndarray and values.dtype == dtype
-    array = cast(Array, values) if ready else _converted(values, np.dtype(dtype), what)
+    array = cast(Array, values) if ready else _convert(values, np.dtype(dtype), what)
     if array.flags.c_contiguous and array.ndim and _is_immutable(array.base):
         return array
     # bytes cannot be made writable again, and cost less than an array with memory of its own
@@ -55,7 +42,7 @@ def _is_immutable(owner: Any) -> bool:
         return False
 
 
-def _converted(values: ArrayLike, dtype: np.dtype[Any], what: str) -> Array:
+def _convert(values: ArrayLike, dtype: np.dtype[Any], what: str) -> Array:
     """Return numbers in another type, if all of them are numbers of that type."""
     expected = f"whole numbers of {8 * dtype.itemsize} bits" if dtype.kind == "i" else "numbers"
     try:
@@ -89,11 +76,6 @@ def isotonic(values: ArrayLike, weights: ArrayLike | None = None) -> FloatColumn
 
     Numbers that are out of order are replaced by their mean, as many as it takes: pooling of
     adjacent violators (Ayer et al. 1955). Cost: linear in their number.
-
-    Examples
-    --------
-    >>> isotonic([1.0, 3.0, 2.0]).tolist(), isotonic([4.0, 1.0], [1.0, 2.0]).tolist()
-    ([1.0, 2.5, 2.5], [2.0, 2.0])
     """
     given = np.asarray(values, dtype=np.float64)
     heavy = np.ones(len(given)) if weights is None else np.asarray(weights, dtype=np.float64)

@@ -15,7 +15,7 @@ _spellings: ContextVar[Mapping[str, str]] = ContextVar("spellings")
 
 
 @contextmanager
-def arguments_spelled(spellings: Mapping[str, str]) -> Iterator[None]:
+def spell_arguments(spellings: Mapping[str, str]) -> Iterator[None]:
     """Let messages that are made inside the block name arguments as the caller knows them.
 
     Parameters
@@ -31,7 +31,7 @@ def arguments_spelled(spellings: Mapping[str, str]) -> Iterator[None]:
 
 
 def argument_spellings() -> Mapping[str, str]:
-    """Return what the innermost :func:`arguments_spelled` was given, to take it elsewhere."""
+    """Return what the innermost :func:`spell_arguments` was given, to take it elsewhere."""
     return _spellings.get({})
 
 
@@ -50,7 +50,7 @@ def argument(name: str, value: str | bool | None = None) -> str:
     --------
     >>> argument("workers"), argument("write.lossy", True), argument("read.symbols", "FILE")
     ('workers', 'lossy=True', 'symbols=FILE')
-    >>> with arguments_spelled({"write.lossy": "--lossy", "read.": "--option"}):
+    >>> with spell_arguments({"write.lossy": "--lossy", "read.": "--option"}):
     ...     argument("write.lossy", True), argument("read.symbols", "FILE")
     ('--lossy', '--option symbols=FILE')
     """
@@ -100,7 +100,7 @@ class FormatError(Error, ValueError):
 
 @contextmanager
 def expecting(what: str) -> Iterator[None]:
-    """Say what was expected where Python only says that a value of another kind is of no use.
+    """Turn a TypeError of Python's into an error that says what was expected.
 
     Examples
     --------

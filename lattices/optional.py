@@ -15,40 +15,19 @@ except ImportError:
 
 
 def require(module: str, extra: str) -> Any:
-    """Return the imported ``module``, which the extra ``extra`` of the distribution installs.
-
-    Raises
-    ------
-    MissingDependencyError
-        If it cannot be imported; the message says which command installs it.
-
-    Examples
-    --------
-    >>> require("json", "none").loads("[1]")
-    [1]
-    >>> require("no_such_module", "plot")
-    Traceback (most recent call last):
-    lattices.errors.MissingDependencyError: no_such_module is needed here and cannot be imported
-    (No module named 'no_such_module'): pip install 'fstmetrics[plot]'
-    """
-    return _imported(module, f"pip install 'fstmetrics[{extra}]'")
+    """Return the imported ``module``, which the extra ``extra`` of the distribution installs."""
+    return _import(module, f"pip install 'fstmetrics[{extra}]'")
 
 
 def require_pynini() -> Any:
-    """Return the imported ``pynini``, Google's Python binding of OpenFst.
-
-    Raises
-    ------
-    MissingDependencyError
-        If it cannot be imported; the message says how to get it on this kind of machine.
-    """
-    return _imported(
+    """Return the imported ``pynini``, Google's Python binding of OpenFst."""
+    return _import(
         "pynini",
         "pip install pynini on Linux x86-64, conda install -c conda-forge pynini elsewhere",
     )
 
 
-def _imported(module: str, remedy: str) -> Any:
+def _import(module: str, remedy: str) -> Any:
     try:
         return import_module(module)
     except ImportError as problem:

@@ -78,7 +78,7 @@ def unknown_option(
     --------
     >>> unknown_option("learner mert", "restart", ["restarts", "spread"])
     OptionError("learner mert has no option 'restart' (it has restarts, spread); \
-did you mean restarts?")
+    did you mean restarts?")
     """
     import difflib
 
@@ -99,25 +99,6 @@ def read_options(
     readers: Mapping[str, Callable[[str], Any]] | None = None,
 ) -> dict[str, Any]:
     """Return options of a dataclass, from text to what their fields say they are.
-
-    Parameters
-    ----------
-    kind : type
-    given : iterable of pairs of str
-        Names and values.
-    what : str
-        What has the options, for messages: ``learner mert``.
-    skip : iterable of str
-        Fields that are no options here.
-    spell : function
-        Gives names as the caller knows them, for messages.
-    readers : mapping of str to function
-        What reads the values of some fields instead.
-
-    Raises
-    ------
-    OptionError
-        For an option that there is not, that comes twice, or that is no such thing.
 
     Examples
     --------

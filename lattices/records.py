@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 
-class Record:
+class PlainRecord:
     """A result, whose fields can be had as plain data."""
 
     __slots__ = ()
@@ -26,7 +26,7 @@ class Record:
         if "text" in found:
             # the same once more
             found.pop("words", None)
-        return html_table([[cell(name, "muted"), shown(value)] for name, value in found.items()])
+        return html_table([[cell(name, "muted"), show(value)] for name, value in found.items()])
 
 
 #: items of a list, and letters of a text, that a cell of a table shows
@@ -34,12 +34,12 @@ SHOWN = 12
 LETTERS = 200
 
 
-def shown(value: Any) -> str:
+def show(value: Any) -> str:
     """Return a value as the HTML of a cell: numbers rounded, long lists and texts cut.
 
     Examples
     --------
-    >>> shown(0.123456), shown(None), shown(["a", "<b>"]), shown({"lm": 1.0})
+    >>> show(0.123456), show(None), show(["a", "<b>"]), show({"lm": 1.0})
     ('0.1235', '', 'a &lt;b&gt;', 'lm = 1')
     """
     from lattices.drawing import cell
@@ -64,32 +64,22 @@ def _text(value: Any) -> str:
 def public_fields(record: Any, *others: str) -> dict[str, Any]:
     """Return the fields of a dataclass and some other attributes, without private ones, as plain
     data; a hypothesis among them lends its own.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> @dataclass
-    ... class Found(Record):
-    ...     score: np.ndarray
-    ...     _kept: int = 3
-    >>> Found(np.array([0.5])).to_dict()
-    {'score': [0.5]}
     """
     found: dict[str, Any] = {}
     for name in [*(each.name for each in fields(record)), *others]:
         if name == "hypothesis":
-            found.update(plain(getattr(record, name)))
+            found.update(to_plain(getattr(record, name)))
         elif not name.startswith("_"):
-            found[name] = plain(getattr(record, name))
+            found[name] = to_plain(getattr(record, name))
     return found
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Return a value as plain data; what is neither data nor a result becomes its text.
 
     Examples
     --------
-    >>> plain({"stats": np.arange(2.0), "words": ("a", None), "count": np.int32(3)})
+    >>> to_plain({"stats": np.arange(2.0), "words": ("a", None), "count": np.int32(3)})
     {'stats': [0.0, 1.0], 'words': ['a', None], 'count': 3}
     """
     if value is None or isinstance(value, str | bool | int | float):
@@ -99,9 +89,9 @@ def plain(value: Any) -> Any:
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): to_plain(one) for name, one in value.items()}
     if hasattr(value, "_asdict"):
-        return {name: plain(one) for name, one in value._asdict().items()}
+        return {name: to_plain(one) for name, one in value._asdict().items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(one) for one in value]
+        return [to_plain(one) for one in value]
     return str(value)

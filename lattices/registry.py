@@ -31,12 +31,12 @@ T = TypeVar("T")
 
 #: seconds after which a plug-in that is still being imported is named
 PATIENCE = 10.0
-#: the distribution whose names nobody else can take
+#: the distribution whose plug-in names others cannot override
 OWN = "fstmetrics"
 
 
 @cache
-def _installed() -> Any:
+def _list_installed() -> Any:
     """Return the entry points of all groups: to find one group, every distribution is read."""
     from importlib.metadata import entry_points
 
@@ -45,20 +45,6 @@ def _installed() -> Any:
 
 class Registry(Generic[T]):
     """The plug-ins of one kind: the library's own, and those of an entry-point group.
-
-    Parameters
-    ----------
-    group : str
-        The entry-point group, such as ``lattices.formats``.
-    kind : str
-        What one plug-in is called in messages, such as ``format``.
-    own : mapping of str to str, optional
-        The library's own, as ``module:attribute``.
-    check : function, optional
-        From what a plug-in loads to what is wrong with it, or to an empty text.
-    aliases : mapping of str to str, optional
-        Other words for names, such as ``slf`` for ``htk``. Case, and whether ``_`` or ``-`` is
-        written, makes no difference to any name.
 
     Examples
     --------
@@ -87,11 +73,11 @@ class Registry(Generic[T]):
         self._loaded: dict[str, T] = {}
         self._points: dict[str, list[EntryPoint]] | None = None
 
-    def _found(self) -> dict[str, list[EntryPoint]]:
+    def _find(self) -> dict[str, list[EntryPoint]]:
         """Return others' entry points by name: more than one where several claim it."""
         if self._points is None:
             self._points = {}
-            for point in _installed().select(group=self.group):
+            for point in _list_installed().select(group=self.group):
                 claims = self._points.setdefault(point.name, [])
                 # the same distribution met twice on the path is no conflict
                 values = [self._own.get(point.name), *(other.value for other in claims)]
@@ -101,43 +87,25 @@ class Registry(Generic[T]):
 
     def names(self) -> tuple[str, ...]:
         """Return every known name, sorted; no plug-in is imported."""
-        return tuple(sorted({*self._loaded, *self._own, *self._found()}))
+        return tuple(sorted({*self._loaded, *self._own, *self._find()}))
 
-    def named(self, name: str) -> str:
-        """Return the name that ``name`` stands for, if only by its case or as an alias.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is none.
-        """
+    def resolve_name(self, name: str) -> str:
+        """Return the name that ``name`` stands for, if only by its case or as an alias."""
         known = (*self._own, *self._loaded)
         found = _match(name, known)
         if found is None:
             known = self.names()
             found = _match(name, known)
-        if found is None and self._aliases.get(_folded(name)) in known:
-            found = self._aliases[_folded(name)]
+        if found is None and self._aliases.get(_fold(name)) in known:
+            found = self._aliases[_fold(name)]
         if found is None:
             raise UnknownNameError(self.kind, name, known)
         return found
 
     def get(self, name: str) -> T:
-        """Return the plug-in called ``name``, importing it the first time.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is none of that name.
-        PluginError
-            If it cannot be loaded, or is not what it should be; the message names the
-            distribution that brought it.
-        DuplicateNameError
-            If two distributions claim the name. Those of the library itself stay its own: the
-            other claim is warned of.
-        """
+        """Return the plug-in called ``name``, importing it the first time."""
         if name not in self._loaded:
-            name = self.named(name)
+            name = self.resolve_name(name)
         if name not in self._loaded:
             self._loaded[name] = self._load(name)
         return self._loaded[name]
@@ -152,19 +120,19 @@ class Registry(Generic[T]):
                 found[name] = " ".join(str(problem).split())
         return found
 
-    def described(self, name: str) -> str:
+    def describe(self, name: str) -> str:
         """Return what a message calls a plug-in: its kind, its name, and who brought it."""
-        name = self.named(name)
+        name = self.resolve_name(name)
         what = f"the {self.kind} {name!r}"
         if name in self._own:
             return f"{what} of {OWN} ({self._own[name]})"
-        claims = self._found().get(name)
+        claims = self._find().get(name)
         return f"{what} of {_origin(claims[0])} ({claims[0].value})" if claims else what
 
-    def _chosen(self, name: str) -> Callable[[], Any]:
+    def _choose(self, name: str) -> Callable[[], Any]:
         """Return what loads a plug-in; others that claim a name of the library's are warned of."""
         # names of the library's own are no reason to look through what is installed
-        claims = (self._points or {} if name in self._own else self._found()).get(name, [])
+        claims = (self._points or {} if name in self._own else self._find()).get(name, [])
         own = [f"{OWN} ({self._own[name]})"] if name in self._own else []
         origins = own + [f"{_origin(point)} ({point.value})" for point in claims]
         if len(origins) > 1:
@@ -175,10 +143,10 @@ class Registry(Generic[T]):
         if own:
             module, _, attribute = self._own[name].partition(":")
             return lambda: getattr(import_module(module), attribute)
-        return partial(_load_slowly, claims[0], self.described(name))
+        return partial(_load_slowly, claims[0], self.describe(name))
 
     def _load(self, name: str) -> T:
-        load = self._chosen(name)
+        load = self._choose(name)
         try:
             loaded: Any = load()
         except MissingDependencyError:
@@ -186,10 +154,10 @@ class Registry(Generic[T]):
             raise
         except (Exception, SystemExit) as problem:
             raise PluginError(
-                f"{self.described(name)} cannot be loaded: {type(problem).__name__}: {problem}"
+                f"{self.describe(name)} cannot be loaded: {type(problem).__name__}: {problem}"
             ) from problem
         if self._check is not None and (reason := self._check(loaded)):
-            raise PluginError(f"{self.described(name)} is no {self.kind}: {reason}")
+            raise PluginError(f"{self.describe(name)} is no {self.kind}: {reason}")
         plugin: T = loaded
         return plugin
 
@@ -203,17 +171,17 @@ class Registry(Generic[T]):
 
     def unregister(self, name: str) -> None:
         """Take back a name given by :meth:`register`."""
-        if name not in self._loaded or name in self._own or name in self._found():
+        if name not in self._loaded or name in self._own or name in self._find():
             raise UnknownNameError(f"registered {self.kind}", name, self._loaded)
         del self._loaded[name]
 
 
-def lacking(plugin: object, attributes: tuple[str, ...]) -> str:
+def list_missing(plugin: object, attributes: tuple[str, ...]) -> str:
     """Return which attributes a plug-in lacks, in words; empty if it has them all.
 
     Examples
     --------
-    >>> lacking("text", ("split", "sniff", "parse"))
+    >>> list_missing("text", ("split", "sniff", "parse"))
     "str has no 'sniff', 'parse'"
     """
     missing = [name for name in attributes if not hasattr(plugin, name)]
@@ -228,11 +196,6 @@ def check_requirements(*users: object) -> None:
 
     A metric, a format or an engine may have a method ``require``, which imports and opens what it
     needs, or raises. Otherwise it would be found missing in the middle of the work.
-
-    Raises
-    ------
-    MissingDependencyError
-        If a package is missing; the message says how to get it.
     """
     for user in users:
         require_all = getattr(user, "require", None)
@@ -240,7 +203,7 @@ def check_requirements(*users: object) -> None:
             require_all()
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     return name.strip().casefold().replace("_", "-").replace(" ", "-")
 
 
@@ -248,8 +211,8 @@ def _match(name: str, known: Collection[str]) -> str | None:
     """Return the name among those known, if only by its case."""
     if name in known:
         return name
-    folded = _folded(name)
-    return next((other for other in known if _folded(other) == folded), None)
+    folded = _fold(name)
+    return next((other for other in known if _fold(other) == folded), None)
 
 
 def _load_slowly(point: EntryPoint, what: str) -> Any:
@@ -274,15 +237,7 @@ def _origin(point: EntryPoint) -> str:
 def attach(
     package: str, file: str, moved: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package, from its ``__init__.pyi``.
-
-    Parameters
-    ----------
-    package, file : str
-        Its ``__name__`` and ``__file__``.
-    moved : mapping of str to str
-        The modules of names that were here once; asking for one says where it is.
-    """
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package with an ``__init__.pyi``."""
     load, _, names = attach_stub(package, file)
     public = sorted(name for name in names if not name.startswith("_"))
 

@@ -18,7 +18,7 @@ from fstmetrics.contract import METRICS, SIMILARITIES
 from fstmetrics.dependency.parses import PARSERS
 from lattices.errors import FormatError, PluginError, UnknownNameError
 from lattices.formats import FORMATS, Format, format_of
-from lattices.formats.reading import claimants
+from lattices.formats.reading import find_claimants
 from lattices.formats.system_outputs import format_of_output
 from lattices.intersection import ENGINES
 from lattices.registry import Registry
@@ -284,9 +284,9 @@ def test_other_words_for_names(registry: Registry[Any]) -> None:
     for alias, name in registry._aliases.items():
         assert name in registry.names()
         assert alias not in registry.names()
-        assert registry.named(alias.upper()) == name
+        assert registry.resolve_name(alias.upper()) == name
     for name in registry.names():
-        assert registry.named(name.upper().replace("-", "_")) == name
+        assert registry.resolve_name(name.upper().replace("-", "_")) == name
 
 
 def test_names_as_people_write_them(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_formats_of_others_are_asked(tmp_path: Path) -> None:
     FORMATS.register("prose", Prose())
     try:
         words = b"the cat sat\n"
-        assert [entry.name for entry in claimants(words)] == ["prose"]
+        assert [entry.name for entry in find_claimants(words)] == ["prose"]
         assert format_of_output(words, None).name == "prose"
         (tmp_path / "x.txt").write_bytes(words)
         assert format_of(tmp_path / "x.txt").name == "prose"

@@ -51,17 +51,7 @@ _IN_PYTHON = {
 
 
 def spellings(parser: argparse.ArgumentParser) -> dict[str, str]:
-    """Return the options of a command by the arguments they stand for, for messages.
-
-    Examples
-    --------
-    >>> parser = argparse.ArgumentParser()
-    >>> add_inputs(parser, "LATTICES")
-    >>> add_workers(parser)
-    >>> found = spellings(parser)
-    >>> found["read.format"], found["workers"]
-    ('--input-format', '--workers')
-    """
+    """Return the options of a command by the arguments they stand for, for messages."""
     return {
         _IN_PYTHON.get(action.dest, action.dest): max(action.option_strings, key=len)
         for action in parser._actions
@@ -86,13 +76,7 @@ def finite(text: str) -> float:
 
 
 def size(text: str) -> int:
-    """Return a number of bytes, as ``500M`` or ``2G``; for argparse.
-
-    Examples
-    --------
-    >>> size("2G"), size("1.5k"), size("300")
-    (2000000000, 1500, 300)
-    """
+    """Return a number of bytes, as ``500M`` or ``2G``; for argparse."""
     factors = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
     factor = factors.get(text[-1:].upper())
     try:
@@ -266,7 +250,7 @@ def add_calibration(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def opened_calibration(arguments: argparse.Namespace, calibrated: bool) -> Calibration | None:
+def open_calibration(arguments: argparse.Namespace, calibrated: bool) -> Calibration | None:
     """Return the calibration, if there is one, and have its scale for want of another.
 
     ``calibrated`` is whether there are confidences in what is written.
@@ -319,7 +303,7 @@ def check_outputs(arguments: argparse.Namespace) -> None:
 
         require("pyarrow", "arrow")
     written: dict[str, str] = {}
-    for option, path in _files_written(arguments, ("ark", "symbols")):
+    for option, path in _list_outputs(arguments, ("ark", "symbols")):
         _check_writable(path)
         is_special = os.path.exists(path) and not os.path.isfile(path)
         if is_special or (path, option) == (STANDARD, "--plot"):
@@ -332,10 +316,10 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     # a table of symbols may be read and added to
     there = [
         (option, path, identity)
-        for option, path in _files_written(arguments, ("ark",))
+        for option, path in _list_outputs(arguments, ("ark",))
         if (identity := file_identity(path, 1)) is not None
     ]
-    read = identities_read(arguments) if there else set()
+    read = list_inputs(arguments) if there else set()
     for option, path, identity in there:
         if identity in read:
             from lattices.errors import OptionError
@@ -365,7 +349,7 @@ _READ = ("paths", "against", "refs", "evidence", "systems", "weights", "start", 
 _METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
 
 
-def identities_read(arguments: argparse.Namespace) -> set[tuple[int, int]]:
+def list_inputs(arguments: argparse.Namespace) -> set[tuple[int, int]]:
     """Return the identities of all files that a command reads; of a directory, those in it."""
     found = set()
     for name in _READ:
@@ -376,7 +360,7 @@ def identities_read(arguments: argparse.Namespace) -> set[tuple[int, int]]:
 
 
 def file_identity(path: str, standard: int = 0) -> tuple[int, int] | None:
-    """Return what tells a regular file from all others; None if there is none of that name.
+    """Return the identity of a regular file (device and inode); None if it does not exist.
 
     ``standard`` is the descriptor that ``-`` stands for.
     """
@@ -387,7 +371,7 @@ def file_identity(path: str, standard: int = 0) -> tuple[int, int] | None:
     return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 
-def _files_written(arguments: argparse.Namespace, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _list_outputs(arguments: argparse.Namespace, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
     for name, option in _WRITTEN.items():
         for path in _paths(getattr(arguments, name, None), name, keys):
             yield option, path
@@ -419,7 +403,7 @@ def _check_writable(path: str) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
 
-def parsed_metric(
+def parse_metric_option(
     specification: str, *, check: bool = True, normalise: str | None = None
 ) -> Metric:
     """Return a metric; with ``check``, what it needs and cannot be had is said here."""
@@ -440,11 +424,13 @@ def parsed_metric(
     return metric
 
 
-def parsed_metrics(arguments: argparse.Namespace, *, check: bool = True) -> tuple[Metric, ...]:
+def parse_metric_options(
+    arguments: argparse.Namespace, *, check: bool = True
+) -> tuple[Metric, ...]:
     """Return the metrics that were asked for, each once."""
     given = arguments.metric or arguments.default_metrics
     metrics = [
-        parsed_metric(specification, check=check, normalise=arguments.normalise)
+        parse_metric_option(specification, check=check, normalise=arguments.normalise)
         for specification in given
     ]
     found = {str(metric): metric for metric in metrics}
@@ -452,7 +438,7 @@ def parsed_metrics(arguments: argparse.Namespace, *, check: bool = True) -> tupl
     return tuple(found.values())
 
 
-def opened_references(arguments: argparse.Namespace) -> References | None:
+def open_references(arguments: argparse.Namespace) -> References | None:
     """Return the references of ``--refs``, or None if they are in the input."""
     if not arguments.refs:
         return None
@@ -467,17 +453,10 @@ def opened_references(arguments: argparse.Namespace) -> References | None:
     )
 
 
-def settling(
+def make_settler(
     references: References | None, arguments: argparse.Namespace, *, required: bool = False
 ) -> Callable[[Iterator[Segment]], None] | None:
-    """Return what settles the layout of the references by the ids of a few segments.
-
-    For the ``first`` of :func:`decoding.corpus.runner.run`: worker processes have copies, which
-    must not come to conclusions of their own; and the first segment may be one of the few that
-    have no reference. That none of the first batch has one is an error, unless ``--partial-refs``
-    says that there is more to come: a large corpus would fail segment by segment. Without
-    ``--refs`` that is so where references are ``required``.
-    """
+    """Return what decides the layout of the references from the ids of a few segments."""
     if references is None and not required:
         return None
 
@@ -492,7 +471,7 @@ def settling(
 
 
 def _check_first(segments: Iterable[Segment], references: References | None) -> None:
-    """Refuse segments none of which has references, and say what there is instead."""
+    """Refuse a batch in which no segment has references; the error names the ids there are."""
     from lattices.errors import FormatError, OptionError
 
     first = problem = None
@@ -531,7 +510,7 @@ def report_failures(failures: Failures) -> None:
         say(line)
 
 
-def nothing_done(failures: Failures, note: str) -> FormatError:
+def explain_nothing_done(failures: Failures, note: str) -> FormatError:
     """Return the error that no segment has a result; what else is wrong is printed."""
     from lattices.errors import FormatError
 
@@ -596,7 +575,7 @@ def read_systems(
     """
     from fstmetrics.statistics.systems import Scorer, describe_layout, read_complete
 
-    references = required_references(arguments)
+    references = require_references(arguments)
     scorer = Scorer(metrics, references, arguments.refs_id, keep=keep)
     detail(f"reading {', '.join(paths)}")
     with scoring_progress(scorer, arguments):
@@ -619,7 +598,7 @@ def scoring_progress(scorer: Scorer, arguments: argparse.Namespace) -> Iterator[
 def resampling_progress(total: int, arguments: argparse.Namespace) -> Iterator[OnDrawn]:
     """Show the progress of so many resamples, on a terminal; give what to tell blocks of them."""
     with progress(total, wanted=not arguments.quiet, what="resamples") as shown:
-        yield shown.drawn
+        yield shown.draw
 
 
 def describe_system(system: System) -> None:
@@ -630,11 +609,11 @@ def describe_system(system: System) -> None:
         say(f"warning: {system.name}: {system.problem}")
 
 
-def required_references(arguments: argparse.Namespace) -> References:
+def require_references(arguments: argparse.Namespace) -> References:
     """Return the references of ``--refs``, which has to be given."""
     from lattices.errors import OptionError, argument
 
-    references = opened_references(arguments)
+    references = open_references(arguments)
     if references is None:
         raise OptionError(f"{argument('refs', 'FILE')} is missing")
     return references
@@ -647,12 +626,12 @@ def write_report(arguments: argparse.Namespace, report: bytes, picture: bytes = 
 
 def write_files(*files: tuple[str | None, bytes]) -> None:
     """Write contents to files, all or none of them; where there is no name nothing is written."""
-    from lattices.formats.streams import created
+    from lattices.formats.streams import open_output
 
     with ExitStack() as stack:
         for path, content in files:
             if path:
-                output = stack.enter_context(created(path))
+                output = stack.enter_context(open_output(path))
                 output.write(content)
                 # a full disk is noticed before any of them takes its name
                 output.flush()

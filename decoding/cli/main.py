@@ -142,17 +142,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
-        return _interrupted(interrupt)
+        return _exit_interrupted(interrupt)
     except BrokenPipeError:
         _discard_output()
         return BROKEN_PIPE
     except Exception as problem:
         if isinstance(problem.__cause__, KeyboardInterrupt):
             # that of an extension module that was being loaded
-            return _interrupted(problem.__cause__)
+            return _exit_interrupted(problem.__cause__)
         if not _is_expected(problem):
             raise
-        say(f"error: {_in_one_line(problem)}")
+        say(f"error: {_join_lines(problem)}")
         if isinstance(problem, OSError) and problem.filename == "<stdout>":
             _discard_output()
         return 2
@@ -176,7 +176,7 @@ def _catch_signals() -> None:
             signal.signal(number, terminate)
 
 
-def _interrupted(interrupt: KeyboardInterrupt) -> int:
+def _exit_interrupted(interrupt: KeyboardInterrupt) -> int:
     return SIGNALLED + interrupt.args[0] if isinstance(interrupt, _Terminated) else INTERRUPTED
 
 
@@ -184,7 +184,7 @@ def _run(given: Sequence[str]) -> int:
     """Run a command, with messages that name its options, and warnings of one line."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        say(f"warning: {_in_one_line(message)}")
+        say(f"warning: {_join_lines(message)}")
 
     # a command that comes first is the only one that is wanted, and a version needs none
     names: Iterable[str] = [name for name in given[:1] if name in COMMANDS]
@@ -195,12 +195,12 @@ def _run(given: Sequence[str]) -> int:
         if arguments.command == "doctor":
             # works where nothing else can be imported
             return int(arguments.run(arguments))
-        from lattices.errors import arguments_spelled
+        from lattices.errors import spell_arguments
 
         check_outputs(arguments)
         # those of `fstmetrics study` have a parser of their own for each study
         parser = getattr(arguments, "study_parser", arguments.parser)
-        with arguments_spelled(spellings(parser)), warnings.catch_warnings(), volume(arguments):
+        with spell_arguments(spellings(parser)), warnings.catch_warnings(), volume(arguments):
             warnings.showwarning = show
             started = time.perf_counter()
             if is_verbose():
@@ -262,7 +262,7 @@ def _is_expected(problem: Exception) -> bool:
     )
 
 
-def _in_one_line(problem: Exception | str) -> str:
+def _join_lines(problem: Exception | str) -> str:
     if isinstance(problem, MemoryError):
         return "there is not enough memory"
     if isinstance(problem, OSError) and problem.strerror:

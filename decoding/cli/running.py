@@ -16,9 +16,9 @@ from decoding.cli.arguments import (
     STANDARD,
     TABULAR,
     add_workers,
-    nothing_done,
+    explain_nothing_done,
+    make_settler,
     report_failures,
-    settling,
 )
 from decoding.cli.terminal import detail, is_verbose, note, progress, say
 from decoding.plain_json import json_text
@@ -148,10 +148,10 @@ def corpus_outcomes(
 
 
 def _tell_inputs(files: Sequence[str], arguments: argparse.Namespace) -> None:
-    from lattices.formats.reading import namesake
+    from lattices.formats.reading import find_own_format
 
     for file in files:
-        known = namesake(file)
+        known = find_own_format(file)
         name = arguments.input_format or (known.name if known else "what its content is")
         size = f" ({os.path.getsize(file):,} bytes)" if os.path.isfile(file) else ""
         detail(f"reading {file}{size} as {name}")
@@ -166,24 +166,24 @@ def _check_formats(files: Sequence[str], name: str | None) -> None:
 
     This also loads the formats that are asked whose a file is: no part of the work.
     """
-    from lattices.formats.reading import available, by_suffix, named, namesake
+    from lattices.formats.reading import find_by_suffix, find_format, find_own_format, load_formats
     from lattices.registry import check_requirements
 
     if name is not None:
-        check_requirements(named(name))
+        check_requirements(find_format(name))
         return
     for file in files:
-        known = namesake(file)
-        check_requirements(*([known] if known else by_suffix(file, available())))
+        known = find_own_format(file)
+        check_requirements(*([known] if known else find_by_suffix(file, load_formats())))
 
 
 @contextmanager
-def sentences_taken(
+def take_sentences(
     arguments: argparse.Namespace,
     references: References | None = None,
     option: str = "read.format",
 ) -> Iterator[dict[str, str]]:
-    """Have lattices of one path in the place of input files that have sentences, and give these.
+    """Replace input files of sentences by lattices of one path each; return the sentences.
 
     ``references`` tell whether lines of text begin with ids; ``option`` is what messages call the
     format of the files.
@@ -219,17 +219,17 @@ def _resumable_output(
 
     ``on_failure`` is given every failure of the run that is resumed.
     """
-    from decoding.corpus.journal import Journal, journalled
+    from decoding.corpus.journal import Journal, open_journalled
     from lattices.errors import EngineError
 
     resume = getattr(arguments, "resume", None)
     if resume is None or arguments.format in TABULAR:
-        from lattices.formats.streams import created
+        from lattices.formats.streams import open_output
 
-        with created(arguments.output) as stream:
+        with open_output(arguments.output) as stream:
             yield Journal(stream)
         return
-    with journalled(arguments.output, stamp, resume=resume, on_failure=on_failure) as journal:
+    with open_journalled(arguments.output, stamp, resume=resume, on_failure=on_failure) as journal:
         if resume:
             done = journal.earlier.outcomes
             note(f"going on after {done} segments" if done else "there is nothing to resume")
@@ -256,7 +256,7 @@ def file_stamps(paths: list[str]) -> list[list[Any]]:
     return stamps
 
 
-def _files_named_by(metrics: Sequence[Metric]) -> list[str]:
+def _list_option_files(metrics: Sequence[Metric]) -> list[str]:
     """Return the files that metrics read: their options, and parts of these, that are files."""
     parts = {
         part
@@ -294,7 +294,7 @@ def stamp_of(arguments: argparse.Namespace, task: Any, *without: str) -> dict[st
         "reference ids": arguments.refs_id,
         **({"partial references": True} if arguments.partial_refs else {}),
         "metrics": [str(metric) for metric in metrics],
-        "metric files": file_stamps(_files_named_by(metrics)),
+        "metric files": file_stamps(_list_option_files(metrics)),
         "format": arguments.format,
         **options,
     }
@@ -319,39 +319,16 @@ def write_results(
     watch: Callable[[Iterator[Outcome]], Iterator[Outcome]] = iter,
     conclude: Callable[[Totals], dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """Do a task over the corpus, write its results and the summary, and return the latter.
-
-    Parameters
-    ----------
-    arguments : Namespace
-        Those of :func:`~.running.add_running` and perhaps :func:`~.running.add_resuming`, the
-        output, its format, and perhaps the file of the summary.
-    task : SummedTask
-        Its references must have been used up in the end.
-    writers : mapping of str to Writer
-        What makes ``lines``, which are written, and perhaps what others there are for ``watch``.
-    stamp : mapping
-        :func:`stamp_of`, and what else the output depends on; for what can be resumed.
-    done : str
-        What the command does to segments, such as "searched", for the error that none could be.
-    required : bool
-        Whether nothing can be done without references.
-    kept : sequence of str
-        What ``watch`` needs of each segment.
-    watch : function, optional
-        Turns outcomes into those that are written and counted.
-    conclude : function, optional
-        Makes the summary in place of the task, while nothing has its final name yet.
-    """
+    """Do a task over the corpus, write its results and the summary, and return the latter."""
     from decoding.corpus.outcomes import Failure
     from decoding.corpus.table import Totals
     from decoding.corpus.writers import WrittenTask
-    from lattices.formats.streams import created
+    from lattices.formats.streams import open_output
 
     totals, references = Totals(task.layout), task.references
     with ExitStack() as stack:
         path = getattr(arguments, "summary", None)
-        summary_file = _SummaryFile(stack.enter_context(created(path))) if path else None
+        summary_file = _SummaryFile(stack.enter_context(open_output(path))) if path else None
 
         def count_earlier(failure: Failure) -> None:
             totals.failures.append(failure)
@@ -365,7 +342,7 @@ def write_results(
             corpus_outcomes(
                 WrittenTask(task, dict(writers), kept),
                 arguments,
-                first=settling(references, arguments, required=required),
+                first=make_settler(references, arguments, required=required),
                 earlier=journal.earlier,
             )
         )
@@ -411,7 +388,7 @@ def sum_up(arguments: argparse.Namespace, task: SummedTask, done: str) -> dict[s
     from decoding.corpus.writers import WrittenTask
 
     totals = Totals(task.layout)
-    first = settling(task.references, arguments, required=True)
+    first = make_settler(task.references, arguments, required=True)
     with corpus_outcomes(WrittenTask(task), arguments, first=first) as outcomes:
         totals.start(None)
         for outcome in outcomes:
@@ -456,17 +433,7 @@ class _SummaryFile:
 
 
 def check_results(totals: _Counted, references: References | None, done: str) -> None:
-    """Refuse to write results if there are none, or if they may belong to other references.
-
-    Parameters
-    ----------
-    totals
-        How many records and segments there were, and the failures.
-    references : References, optional
-        Must have been used up.
-    done : str
-        What the command does to segments, such as "searched", for the error that none could be.
-    """
+    """Refuse to write results if there are none, or if they may belong to other references."""
     from lattices.errors import FormatError
 
     failures = totals.failures
@@ -479,7 +446,7 @@ def check_results(totals: _Counted, references: References | None, done: str) ->
             raise
     if totals.segments:
         return
-    raise nothing_done(failures, f"nothing could be {done}")
+    raise explain_nothing_done(failures, f"nothing could be {done}")
 
 
 def scores_table(
@@ -513,14 +480,6 @@ def oracle_heading(
 
     Of one metric nobody can doubt that. Of several it is the first, or, with ``own``, the one
     that scores. ``what`` is for other sentences than oracles.
-
-    Examples
-    --------
-    >>> from fstmetrics import BLEU, GRR
-    >>> oracle_heading([GRR()]), oracle_heading([GRR(), BLEU()])
-    ('oracle', '4-GRR oracle')
-    >>> oracle_heading([GRR(), BLEU()], decomposes=False, own=True)
-    'own sentence oracles'
     """
     from decoding.cli.tables import headings
 
@@ -528,7 +487,7 @@ def oracle_heading(
     return whose + (what or ("oracle" if decomposes else "sentence oracles"))
 
 
-def unscored_lines(summary: Mapping[str, Any], what: str = "the 1-best") -> list[str]:
+def explain_unscored(summary: Mapping[str, Any], what: str = "the 1-best") -> list[str]:
     """Return what has to be said of a best sentence that nothing makes the best."""
     count, segments = summary["unscored"], summary["segments"]
     if not count:

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decoding.cli.arguments import TABULAR
-from decoding.cli.terminal import coloured
+from decoding.cli.terminal import add_colour
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
@@ -22,13 +22,7 @@ _GAP = "  "
 
 
 def display_width(text: str) -> int:
-    """Return the columns a text takes on a terminal.
-
-    Examples
-    --------
-    >>> display_width("naïve"), display_width("猫")
-    (5, 2)
-    """
+    """Return the columns a text takes on a terminal."""
     import unicodedata
 
     return sum(
@@ -38,30 +32,13 @@ def display_width(text: str) -> int:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[int] = (0,)) -> str:
-    """Return aligned columns, each as wide as its widest cell.
-
-    Parameters
-    ----------
-    header
-        One name a column.
-    rows
-        As many cells each.
-    left
-        The columns that are aligned to the left; numbers go to the right.
-
-    Examples
-    --------
-    >>> print(table(["metric", "score"], [["wer", "0.1"], ["grr:n=2", "12.5"]]))
-    metric   score
-    wer        0.1
-    grr:n=2   12.5
-    """
+    """Return aligned columns, each as wide as its widest cell."""
     lines = [list(header), *(list(row) for row in rows)]
     to_the_left = set(left)
     widths = [max(map(display_width, cells)) for cells in zip(*lines, strict=True)]
     return "\n".join(
         _GAP.join(
-            _padded(cell, width, column in to_the_left)
+            _pad(cell, width, column in to_the_left)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
@@ -69,28 +46,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[i
 
 
 def headings(metrics: Sequence[Metric]) -> tuple[list[str], list[str]]:
-    """Return a short heading for each metric, and notes on what they stand for.
-
-    Parameters
-    ----------
-    metrics
-        Those of a table.
-
-    Returns
-    -------
-    labels : list of str
-        All different: metrics of one name are numbered.
-    notes : list of str
-        The signatures of those that the heading alone does not tell.
-
-    Examples
-    --------
-    >>> from fstmetrics import GRR, WER
-    >>> headings([WER(), GRR()])
-    (['WER', '4-GRR'], ['4-GRR is grr:n=4,alpha=1,beta=0'])
-    >>> headings([GRR(), GRR(alpha=0.5)])[0]
-    ['4-GRR (1)', '4-GRR (2)']
-    """
+    """Return a short heading for each metric, and notes on what they stand for."""
     # a metric of someone else's need not have a label
     plain = [getattr(each, "label", str(each).partition(":")[0]) for each in metrics]
     labels = [
@@ -105,35 +61,23 @@ def headings(metrics: Sequence[Metric]) -> tuple[list[str], list[str]]:
     return labels, notes
 
 
-def below(notes: Sequence[str]) -> list[str]:
+def format_notes(notes: Sequence[str]) -> list[str]:
     """Return the lines that stand below a table: none, or a blank one and the notes."""
     return ["", *notes] if notes else []
 
 
-def _padded(cell: str, width: int, left: bool = True) -> str:
+def _pad(cell: str, width: int, left: bool = True) -> str:
     blanks = " " * (width - display_width(cell))
     return cell + blanks if left else blanks + cell
 
 
 def percent(rate: float) -> str:
-    """Return a rate in percent.
-
-    Examples
-    --------
-    >>> percent(0.0625)
-    '6.2 %'
-    """
+    """Return a rate in percent."""
     return f"{100 * rate:.1f} %"
 
 
-def shortened(number: int) -> str:
-    """Return a whole number, however large, in at most nine characters or so.
-
-    Examples
-    --------
-    >>> shortened(123456), shortened(2**100), shortened(10**5000)
-    ('123456', '1.27e30', '1.00e5000')
-    """
+def shorten(number: int) -> str:
+    """Return a whole number, however large, in at most nine characters or so."""
     if number < 10_000_000:
         return str(number)
     exponent = math.floor(math.log10(number))
@@ -147,10 +91,10 @@ class _Cell(NamedTuple):
     text: str
     operation: str
 
-    def shown(self, width: int, colour: bool) -> str:
+    def show(self, width: int, colour: bool) -> str:
         padding = " " * (width - display_width(self.text))
         if colour and self.operation in _COLOURS:
-            return coloured(self.text, _COLOURS[self.operation]) + padding
+            return add_colour(self.text, _COLOURS[self.operation]) + padding
         return self.text + padding
 
 
@@ -158,22 +102,16 @@ _EMPTY = _Cell("", "")
 
 
 def _cell(edit: Edit) -> _Cell:
-    from fstmetrics.alignment.marks import marked
+    from fstmetrics.alignment.marks import mark
 
-    return _Cell(marked(edit.operation, edit.hypothesis), edit.operation)
+    return _Cell(mark(edit.operation, edit.hypothesis), edit.operation)
 
 
 def legend(colour: bool = False) -> str:
-    """Return what the marks mean, in one line.
-
-    Examples
-    --------
-    >>> legend()
-    '[word] substitution   {word} insertion   *** deletion'
-    """
+    """Return what the marks mean, in one line."""
     from fstmetrics.alignment.marks import LEGEND
 
-    return "   ".join(f"{_Cell(mark, name).shown(0, colour)} {name}" for mark, name in LEGEND)
+    return "   ".join(f"{_Cell(mark, name).show(0, colour)} {name}" for mark, name in LEGEND)
 
 
 def side_by_side(
@@ -184,29 +122,7 @@ def side_by_side(
     width: int = 100,
     colour: bool = False,
 ) -> list[str]:
-    """Return a reference above the sentences that were aligned to it, word under word.
-
-    Parameters
-    ----------
-    reference
-        The words of the reference.
-    alignments
-        For each sentence its label, and its alignment to the reference.
-    label
-        The label of the reference.
-    width
-        Where lines are broken.
-    colour
-        Whether to colour the errors.
-
-    Examples
-    --------
-    >>> from fstmetrics import WER
-    >>> edits = WER().against(["the cat sat down"]).judge("the hat sat right").edits
-    >>> print("\\n".join(side_by_side(["the", "cat", "sat", "down"], [("1-best", edits)])))
-            the cat   sat down
-    1-best  the [hat] sat [right]
-    """
+    """Return a reference above the sentences that were aligned to it, word under word."""
     columns = _columns(reference, [edits for _, edits in alignments])
     labels = [label, *(name for name, _ in alignments)]
     margin = max(map(display_width, labels))
@@ -215,9 +131,9 @@ def side_by_side(
         widths = [max(display_width(cell.text) for cell in column) for column in chunk]
         for row, name in enumerate(labels):
             shown = [
-                column[row].shown(wide, colour) for column, wide in zip(chunk, widths, strict=True)
+                column[row].show(wide, colour) for column, wide in zip(chunk, widths, strict=True)
             ]
-            lines.append((_padded(name, margin) + _GAP + " ".join(shown)).rstrip())
+            lines.append((_pad(name, margin) + _GAP + " ".join(shown)).rstrip())
         # a line that goes on needs no name
         labels = [""] * len(labels)
     return lines
@@ -293,30 +209,7 @@ def latex(
     left: Iterable[int] = (0,),
     notes: Iterable[str] = (),
 ) -> str:
-    r"""Return a table for LaTeX with the rules of booktabs.
-
-    Parameters
-    ----------
-    header
-        One name a column.
-    rows
-        As many cells each; numbers and intervals become formulas, so that a minus is one.
-    left
-        The columns that are aligned to the left.
-    notes
-        Lines of comment in front, such as what the table was made with.
-
-    Examples
-    --------
-    >>> print(latex(["system", "wer"], [["my_system", "-0.1000"]]), end="")
-    \begin{tabular}{lr}
-    \toprule
-    system & wer \\
-    \midrule
-    my\_system & $-0.1000$ \\
-    \bottomrule
-    \end{tabular}
-    """
+    r"""Return a table for LaTeX with the rules of booktabs."""
     to_the_left = set(left)
     columns = "".join("l" if place in to_the_left else "r" for place in range(len(header)))
     lines = [
@@ -346,19 +239,13 @@ def _latex_cell(text: str) -> str:
     return "{}" + escaped if escaped.startswith(("[", "*")) else escaped
 
 
-def signed(number: float) -> str:
+def format_difference(number: float) -> str:
     """Return a difference of scores."""
     return f"{number:+.4f}"
 
 
 def p_value(number: float) -> str:
-    """Return a p-value: three digits, or how small it is.
-
-    Examples
-    --------
-    >>> p_value(0.0321), p_value(1.0), p_value(3.2e-7)
-    ('0.032', '1.000', '3.2e-07')
-    """
+    """Return a p-value: three digits, or how small it is."""
     return f"{number:.3f}" if number >= 0.001 or math.isnan(number) else f"{number:.1e}"
 
 
@@ -373,13 +260,7 @@ def resampling_note(samples: int, seed: int, level: float, of: str = "segments")
 
 
 def number_cell(value: object) -> str:
-    """Return a cell of a table for programs: empty for None and for what is no number.
-
-    Examples
-    --------
-    >>> number_cell(0.1), number_cell(None), number_cell(math.nan), number_cell("two-sided")
-    ('0.1', '', '', 'two-sided')
-    """
+    """Return a cell of a table for programs: empty for None and for what is no number."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     return value if isinstance(value, str) else repr(value)
@@ -392,12 +273,12 @@ def tabular(columns: dict[str, list[Any]], format: str) -> bytes:
     return csv_bytes(columns) if format == "csv" else parquet_bytes(columns)
 
 
-def _typed(cells: Iterable[str]) -> list[Any]:
+def _parse_cells(cells: Iterable[str]) -> list[Any]:
     """Return the cells of a column as numbers, None where empty, if all of them are numbers.
 
     Examples
     --------
-    >>> _typed(["1", ""]), _typed(["0.5", "2"]), _typed(["a", "1"])
+    >>> _parse_cells(["1", ""]), _parse_cells(["0.5", "2"]), _parse_cells(["a", "1"])
     ([1, None], [0.5, 2.0], ['a', '1'])
     """
     texts = list(cells)
@@ -434,12 +315,12 @@ class Report:
     content: Callable[[], dict[str, Any]]
     left: Sequence[int] = (0,)
 
-    def written(self, format: str) -> bytes:
+    def write(self, format: str) -> bytes:
         """Return the report as ``table``, ``tsv``, ``json``, ``latex``, ``csv`` or ``parquet``."""
         if format in TABULAR:
             header, *rows = self.tsv_rows()
             cells = zip(*rows, strict=True) if rows else ([] for _ in header)
-            return tabular(dict(zip(header, map(_typed, cells), strict=True)), format)
+            return tabular(dict(zip(header, map(_parse_cells, cells), strict=True)), format)
         return self._text(format).encode("utf-8")
 
     def _text(self, format: str) -> str:
@@ -449,4 +330,6 @@ class Report:
             return tsv(self.tsv_rows())
         if format == "latex":
             return latex(self.header, self.rows, self.left, self.notes)
-        return "\n".join([table(self.header, self.rows, self.left), *below(self.notes)]) + "\n"
+        return (
+            "\n".join([table(self.header, self.rows, self.left), *format_notes(self.notes)]) + "\n"
+        )

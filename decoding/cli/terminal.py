@@ -38,14 +38,8 @@ def wants_colour(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def coloured(text: str, colour: str) -> str:
-    """Return a text in a colour, for a stream that wants it.
-
-    Examples
-    --------
-    >>> coloured("no", "red")
-    '\\x1b[31mno\\x1b[0m'
-    """
+def add_colour(text: str, colour: str) -> str:
+    """Return a text in a colour, for a stream that wants it."""
     return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m"
 
 
@@ -82,7 +76,7 @@ def say(text: str) -> None:
     name = "fstmetrics:"
     for word, colour in (("error:", "red"), ("warning:", "yellow")):
         if text.startswith(word) and wants_colour(sys.stderr):
-            text = coloured(word, colour) + text.removeprefix(word)
+            text = add_colour(word, colour) + text.removeprefix(word)
     print(name, text, file=sys.stderr)
 
 
@@ -102,7 +96,7 @@ def detail(text: str) -> None:
     """Print a line of ``--verbose``."""
     if _VOLUME.get() >= VERBOSE:
         shown = f"fstmetrics: {text}"
-        print(coloured(shown, "faint") if wants_colour(sys.stderr) else shown, file=sys.stderr)
+        print(add_colour(shown, "faint") if wants_colour(sys.stderr) else shown, file=sys.stderr)
 
 
 def is_verbose() -> bool:
@@ -117,18 +111,7 @@ BAR = 40
 
 
 class Progress:
-    """A bar over the bytes of the input, with the segments in words, on one line that goes.
-
-    Parameters
-    ----------
-    total : int, optional
-        The bytes of the input; None if nobody knows, and then there is no time left to tell.
-        Of resamples, their number.
-    shown : bool
-        Whether anything is shown at all.
-    what : str
-        What is counted in words.
-    """
+    """A bar over the bytes of the input, with the segments in words, on one line that goes."""
 
     def __init__(self, total: int | None, *, shown: bool, what: str = "segments") -> None:
         self._total, self._shown, self._what = total, shown, what
@@ -146,7 +129,7 @@ class Progress:
         self._failed += failed
         self._refresh()
 
-    def drawn(self, count: int) -> None:
+    def draw(self, count: int) -> None:
         """Say that so many resamples of the total are finished."""
         self._bytes += count
         self._segments += count
@@ -205,17 +188,7 @@ def _clock(seconds: float) -> str:
 def progress(
     total: int | None, *, wanted: bool = True, what: str = "segments"
 ) -> Iterator[Progress]:
-    """Show a bar with rate and time left while the block runs, if standard error is a terminal.
-
-    Parameters
-    ----------
-    total
-        The bytes of the input, if they are known, or the number of resamples.
-    wanted
-        False shows nothing in any case.
-    what
-        What is counted: segments or resamples.
-    """
+    """Show a bar with rate and time left while the block runs, if standard error is a terminal."""
     bar = Progress(
         total, shown=wanted and sys.stderr is not None and sys.stderr.isatty(), what=what
     )

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, TypeVar
 from decoding.cli.arguments import (
     SHOWN_FAILURES,
     STANDARD,
+    explain_nothing_done,
     file_identity,
-    identities_read,
-    nothing_done,
+    list_inputs,
+    make_settler,
     option,
     report_failures,
-    settling,
 )
 from decoding.cli.running import corpus_outcomes, say_unweighted
 from decoding.cli.terminal import say
@@ -118,21 +118,21 @@ def transform_and_write(
     from decoding.tasks.spaces import EncodedTask, SpacesTask
 
     target = replace(target_of(arguments), weights=weights)
-    first = settling(references, arguments)
+    first = make_settler(references, arguments)
     if SYMBOLS not in target.options and then is None:
         with corpus_outcomes(EncodedTask(transform, target), arguments, first=first) as outcomes:
             return write_outcomes(arguments, target, outcomes, references)
     # no two processes may extend a table of symbols, nor know what comes before a segment
     with corpus_outcomes(SpacesTask(transform), arguments, first=first) as spaces:
-        ready = made_ready(spaces if then is None else then(spaces), target.ready)
+        ready = prepare_results(spaces if then is None else then(spaces), target.ready)
         return write_outcomes(arguments, target, ready, references)
 
 
-def made_ready(
+def prepare_results(
     outcomes: Iterable[Done[R] | Failure], make: Callable[[R], Ready]
 ) -> Iterator[Done[Ready] | Failure]:
     """Make results ready in this process; one that cannot be is a failure."""
-    from decoding.corpus.runner import SEGMENT_ERRORS, Done, Failure, reason_of
+    from decoding.corpus.runner import SEGMENT_ERRORS, Done, Failure, explain
 
     for outcome in outcomes:
         if isinstance(outcome, Failure):
@@ -142,7 +142,7 @@ def made_ready(
         try:
             ready = make(outcome.result)
         except SEGMENT_ERRORS as problem:
-            yield Failure(*place, reason_of(problem))
+            yield Failure(*place, explain(problem))
         else:
             yield Done(*place, ready)
 
@@ -153,21 +153,15 @@ def write_outcomes(
     outcomes: Iterable[Done[Ready] | Failure],
     references: References | None = None,
 ) -> int:
-    """Write what is ready, report the rest on standard error, and return the exit code.
-
-    Raises
-    ------
-    FormatError
-        If nothing at all can be written, or the references do not fit; no file appears.
-    """
+    """Write what is ready, report the rest on standard error, and return the exit code."""
     from lattices.formats import FORMATS
 
     path, folder = arguments.output, None
     if os.path.isdir(path):
         suffix = next(iter(FORMATS.get(target.format).suffixes), "")
-        folder = _Folder(path, suffix, identities_read(arguments))
+        folder = _Folder(path, suffix, list_inputs(arguments))
     sieve = _Sieve(target.format, references, folder)
-    good = sieve.sifted(outcomes)
+    good = sieve.sift(outcomes)
     if folder is not None:
         folder.write(good)
     elif target.together:
@@ -193,8 +187,8 @@ class _Folder:
     def file(self, name: str) -> str:
         return os.path.join(self.path, name + self.suffix)
 
-    def objection(self, name: str) -> str:
-        """Return why there can be no file for a segment of this name; empty if there can."""
+    def find_objection(self, name: str) -> str:
+        """Return why a segment of this name cannot have a file; empty if it can."""
         from lattices.errors import FormatError
         from lattices.formats.writing import file_name
 
@@ -210,27 +204,27 @@ class _Folder:
         return ""
 
     def write(self, good: Iterable[Done[Ready]]) -> None:
-        from lattices.formats.streams import created
+        from lattices.formats.streams import open_output
 
         for done in good:
-            with created(self.file(done.id)) as stream:
+            with open_output(self.file(done.id)) as stream:
                 stream.write(done.result.data)
 
 
 def _write_together(path: str, target: Target, good: Iterable[Done[Ready]]) -> None:
-    from lattices.formats.streams import created
+    from lattices.formats.streams import open_output
 
-    with created(path) as stream:
+    with open_output(path) as stream:
         target.put(stream, (done.result for done in good))
 
 
 def _write_one_by_one(path: str, target: Target, good: Iterable[Done[Ready]]) -> None:
     from lattices.errors import FormatError
     from lattices.formats import FORMATS
-    from lattices.formats.streams import created
+    from lattices.formats.streams import open_output
 
     single = FORMATS.get(target.format).single
-    with created(path) as stream:
+    with open_output(path) as stream:
         for number, done in enumerate(good):
             if single and number:
                 raise FormatError(
@@ -241,7 +235,7 @@ def _write_one_by_one(path: str, target: Target, good: Iterable[Done[Ready]]) ->
 
 
 class _Sieve:
-    """Lets through what can be written, and remembers what cannot, and what was lost."""
+    """Passes on what can be written; records failures and losses."""
 
     def __init__(
         self, format: str, references: References | None, folder: _Folder | None = None
@@ -255,7 +249,7 @@ class _Sieve:
         self.written = 0
         self.failures = Failures()
 
-    def sifted(self, outcomes: Iterable[Done[Ready] | Failure]) -> Iterator[Done[Ready]]:
+    def sift(self, outcomes: Iterable[Done[Ready] | Failure]) -> Iterator[Done[Ready]]:
         """Iterate over what can be written; at the end, raise FormatError if that is nothing."""
         from decoding.corpus.outcomes import Failure
 
@@ -264,7 +258,7 @@ class _Sieve:
             if isinstance(outcome, Failure):
                 self.failures.append(outcome)
                 continue
-            problem = self._objection(outcome.id)
+            problem = self._find_objection(outcome.id)
             if problem:
                 self.failures.append(
                     Failure(outcome.position, outcome.path, outcome.line, outcome.id, problem)
@@ -278,9 +272,9 @@ class _Sieve:
             yield outcome
         self._check()
 
-    def _objection(self, name: str) -> str:
+    def _find_objection(self, name: str) -> str:
         """Return why a segment of this name cannot be written; empty if it can."""
-        return self._folder.objection(name) if self._folder is not None else ""
+        return self._folder.find_objection(name) if self._folder is not None else ""
 
     def _check(self) -> None:
         from lattices.errors import FormatError
@@ -293,7 +287,7 @@ class _Sieve:
                 report_failures(self.failures)
                 raise
         if self.failures and not self.written:
-            raise nothing_done(self.failures, "nothing could be written")
+            raise explain_nothing_done(self.failures, "nothing could be written")
 
     def report_losses(self) -> None:
         """Say what was left out, a line for each kind of thing."""

@@ -25,10 +25,6 @@ class DaskExecutor(Executor):
 
     A callable that is submitted again and again is sent once: it is a task of its own, on
     which the calls depend, so that a new worker can have it as well.
-
-    Parameters
-    ----------
-    client : distributed.Client
     """
 
     def __init__(self, client: Any) -> None:
@@ -56,7 +52,7 @@ class DaskExecutor(Executor):
         """Send a call away; the result is fetched when it is asked for."""
         if fn is not self._callable:
             self._callable, self._sent = fn, self._client.submit(_itself, fn, pure=False)
-        return _Fetched(self._client.submit(_called, self._sent, args, kwargs, pure=False))
+        return _Fetched(self._client.submit(_call, self._sent, args, kwargs, pure=False))
 
 
 class _Fetched(Future[Any]):
@@ -82,7 +78,7 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _called(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return fn(*args, **kwargs)
 
 
@@ -102,23 +98,7 @@ def _all_look(wanted: dict[str, tuple[int, int]]) -> bool:
 def dask_executor(
     address: str, on_wait: Callable[[float], None] = lambda seconds: None
 ) -> Iterator[DaskExecutor]:
-    """Connect to a cluster that runs already.
-
-    Parameters
-    ----------
-    address : str
-        Of the scheduler, such as ``tcp://10.0.0.1:8786``; or the file that the scheduler was
-        told to write, ``dask scheduler --scheduler-file FILE``.
-    on_wait : function
-        Called with the seconds it may take, if there is no worker yet and one is waited for.
-
-    Raises
-    ------
-    EngineError
-        If there is no scheduler, or no worker comes in time.
-    MissingDependencyError
-        Without the extra ``dask``.
-    """
+    """Connect to a cluster that runs already."""
     distributed = require("distributed", "dask")
     where = {"scheduler_file": address} if os.path.isfile(address) else {"address": address}
     try:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from decoding.corpus.transforms import unweighted
+from decoding.corpus.transforms import list_unweighted
 from lattices.errors import FormatError, argument
 from lattices.formats import FORMATS
 from lattices.formats.base import AssembledFormat, Unsupported
@@ -91,13 +91,7 @@ class Target:
     weights: Mapping[str, float] | None = None
 
     def ready(self, space: Space) -> Ready:
-        """Return the segment as it is to be written.
-
-        Raises
-        ------
-        FormatError
-            If the format cannot hold it.
-        """
+        """Return the segment as it is to be written."""
         format = FORMATS.get(self.format)
         if format.kind not in (space.kind, "any"):
             raise FormatError(_WRONG_KIND[space.kind].format(self.format))
@@ -112,7 +106,7 @@ class Target:
         return Ready(data, losses.noted, self._unweighted(space))
 
     def _unweighted(self, space: Space) -> tuple[str, ...]:
-        return () if self.weights is None else unweighted(space, self.weights)
+        return () if self.weights is None else list_unweighted(space, self.weights)
 
     def put(self, stream: BinaryIO, ready: Iterable[Ready]) -> None:
         """Write a file of segments that must be written together."""

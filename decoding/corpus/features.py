@@ -16,23 +16,16 @@ from decoding.corpus.outcomes import Done, Failure, Segment
 from fstmetrics.external.function import PREFIX, PythonFunction, numbers_of
 from lattices.arrays import Array, FloatColumn, floats
 from lattices.errors import FormatError, OptionError
-from lattices.formats.base import decoded_lines, split_words
+from lattices.formats.base import decode_lines, split_words
 from lattices.formats.ids import place
-from lattices.formats.streams import opened
+from lattices.formats.streams import open_input
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.features import add_feature
 
 
 @dataclass(frozen=True)
 class FunctionValues:
-    """Values that a function gives texts.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (1, 2, ""), (1, 2, "cat")], finals=[2])
-    >>> FunctionValues(lambda texts: [len(text) for text in texts], "letters").columns([lattice])
-    [array([1., 0., 3.])]
-    """
+    """Values that a function gives texts."""
 
     function: Callable[[list[str]], Any]
     name: str
@@ -92,18 +85,12 @@ class FileValues:
 
     @classmethod
     def read(cls, path: str) -> FileValues:
-        """Read a file.
-
-        Raises
-        ------
-        FormatError
-            If a line is neither.
-        """
+        """Read a file."""
         numbers: list[float] = []
         by_id: dict[str, tuple[list[float], int]] = {}
         layout = ""
-        with opened(path) as (_, stream):
-            for line, text in decoded_lines(stream, path):
+        with open_input(path) as (_, stream):
+            for line, text in decode_lines(stream, path):
                 id, tab, rest = text.partition("\t")
                 fields = [id, *split_words(rest)] if tab else split_words(text)
                 if not layout:
@@ -171,7 +158,7 @@ class AddFeatures:
     Attributes
     ----------
     sources : tuple of pairs
-        Name and values of each feature; not of a file in order, see :func:`added_in_order`.
+        Name and values of each feature; not of a file in order, see :func:`add_in_order`.
     """
 
     sources: tuple[tuple[str, FunctionValues | FileValues], ...]
@@ -192,17 +179,10 @@ class AddFeatures:
         return spaces
 
 
-def added_in_order(
+def add_in_order(
     outcomes: Iterable[Done[Space] | Failure], sources: Sequence[tuple[str, FileValues]]
 ) -> Iterator[Done[Space] | Failure]:
-    """Add features from files that have one number a line for all hypotheses of a corpus.
-
-    Raises
-    ------
-    FormatError
-        If a file has more or fewer lines than there are hypotheses; if a segment could not be read
-        and others follow, since nobody knows how many lines are its own.
-    """
+    """Add features from files that have one number a line for all hypotheses of a corpus."""
     at, lost = 0, None
     for outcome in outcomes:
         if isinstance(outcome, Failure):

@@ -39,11 +39,6 @@ class BatchSizer:
 
     What comes out of a run does not depend on it.
 
-    Parameters
-    ----------
-    records : int, optional
-        So many, in any case.
-
     Attributes
     ----------
     records : int
@@ -53,10 +48,10 @@ class BatchSizer:
     --------
     >>> pace = BatchSizer()
     >>> before = pace.records
-    >>> pace.took(before, 0.001)
+    >>> pace.learn(before, 0.001)
     >>> pace.records == 2 * before
     True
-    >>> pace.took(pace.records, 60.0)
+    >>> pace.learn(pace.records, 60.0)
     >>> pace.records == before
     True
     """
@@ -65,8 +60,8 @@ class BatchSizer:
         self._fixed = records is not None
         self.records = FIRST_RECORDS if records is None else records
 
-    def took(self, count: int, seconds: float) -> None:
-        """Learn that a batch of so many segments took so long."""
+    def learn(self, count: int, seconds: float) -> None:
+        """Record the time that a batch of segments took."""
         if self._fixed:
             return
         if seconds > LONG:
@@ -97,14 +92,8 @@ def batches(chunks: Iterable[Chunk], pace: BatchSizer) -> Iterator[Batch]:
         yield batch
 
 
-def without_first(all_batches: Iterable[Batch], skipped: int) -> Iterator[Batch]:
-    """Iterate over the batches without the chunks of the first ``skipped`` outcomes.
-
-    Raises
-    ------
-    OptionError
-        At the end, if there are fewer.
-    """
+def skip_outcomes(all_batches: Iterable[Batch], skipped: int) -> Iterator[Batch]:
+    """Iterate over the batches without the chunks of the first ``skipped`` outcomes."""
     for batch in all_batches:
         if not skipped:
             yield batch
@@ -115,7 +104,7 @@ def without_first(all_batches: Iterable[Batch], skipped: int) -> Iterator[Batch]
             if skipped >= count:
                 skipped -= count
             elif skipped and isinstance(chunk, Range):
-                left.append(chunk.without_first(skipped))
+                left.append(chunk.skip(skipped))
                 skipped = 0
             else:
                 left.append(chunk)
@@ -161,13 +150,7 @@ class Line:
     count = 1
 
     def read(self) -> Record:
-        """Return the record, as :func:`lattices.formats.base.text_lines` would have cut it.
-
-        Raises
-        ------
-        FormatError
-            If the file has become shorter.
-        """
+        """Return the record, as :func:`lattices.formats.base.text_lines` would have cut it."""
         with open(self.path, "rb", buffering=0) as stream:
             stream.seek(self.start)
             text = stream.read(self.bytes)
@@ -194,8 +177,8 @@ class Range:
         """How many segments there are."""
         return self.stop - self.start
 
-    def without_first(self, count: int) -> Range:
-        """Return what is left without the first few."""
+    def skip(self, count: int) -> Range:
+        """Return the range without its first segments."""
         return replace(self, position=self.position + count, start=self.start + count)
 
 
@@ -219,14 +202,14 @@ def chunk_count(chunk: Chunk) -> int:
     return 1 if isinstance(chunk, Failure) else chunk.count
 
 
-def parsed(
+def parse(
     chunk: Chunk, vocabulary: Vocabulary, options: dict[str, Any]
 ) -> Iterator[Segment | Failure]:
     """Iterate over the segments of a chunk, read and parsed here; each error is a failure."""
     if isinstance(chunk, Failure):
         yield chunk
     elif isinstance(chunk, Range):
-        yield from _parsed_range(chunk, options)
+        yield from _parse_range(chunk, options)
     else:
         line = 0
         try:
@@ -245,10 +228,10 @@ def parsed(
 def _record(chunk: Cut | Line | WholeFile) -> Record:
     if isinstance(chunk, Cut):
         return chunk.record
-    return chunk.read() if isinstance(chunk, Line) else _only_record(chunk)
+    return chunk.read() if isinstance(chunk, Line) else _read_only_record(chunk)
 
 
-def _only_record(chunk: WholeFile) -> Record:
+def _read_only_record(chunk: WholeFile) -> Record:
     records = list(read_records(chunk.path, chunk.format))
     if len(records) > 1:
         raise FormatError(
@@ -257,7 +240,7 @@ def _only_record(chunk: WholeFile) -> Record:
     return records[0][1]
 
 
-def _parsed_range(chunk: Range, options: dict[str, Any]) -> Iterator[Segment | Failure]:
+def _parse_range(chunk: Range, options: dict[str, Any]) -> Iterator[Segment | Failure]:
     # words are numbered once for each file and process, not for each batch
     try:
         found = parse_range(chunk.format, chunk.path, chunk.start, chunk.stop, **options)
@@ -289,27 +272,10 @@ _BLANKS = frozenset(b" \t\n\r\v\f" + BYTE_ORDER_MARK[:1])
 class Inputs:
     """The files of a job.
 
-    Parameters
-    ----------
-    paths
-        Files, directories, or ``-`` for standard input.
-    format
-        The name of the format; by default it is found for each file.
-    shared_files : bool
-        Whether those who parse can open the files as this process does. If not, the content
-        is sent to them.
-    tell
-        As in :func:`lattices.formats.reading.space_files`.
-
     Attributes
     ----------
     files : list of str
         All the files, in order.
-
-    Raises
-    ------
-    OSError, FormatError
-        At once, for a path that does not exist or a directory without files.
     """
 
     def __init__(
@@ -336,27 +302,16 @@ class Inputs:
         pace: BatchSizer | None = None,
         elsewhere: bool = False,
     ) -> Iterator[Chunk]:
-        """Iterate over the chunks, numbered; a bad file stands where its segments would.
-
-        Parameters
-        ----------
-        on_read
-            Called with the number of bytes of the files that were dealt with since the last
-            call.
-        pace : BatchSizer, optional
-            How many segments of a file that is read by position are one chunk.
-        elsewhere : bool
-            Whether they are parsed by other processes, which can read lines for themselves.
-        """
+        """Iterate over the chunks, numbered; a bad file stands where its segments would."""
         pace = pace or BatchSizer()
         position = 0
         for file in self.files:
             damages: list[FormatError] = []
             for chunk in self._file_chunks(file, position, damages, on_read, pace, elsewhere):
-                yield from _drained(damages)
+                yield from _drain(damages)
                 yield chunk
                 position += chunk.count
-            yield from _drained(damages)
+            yield from _drain(damages)
 
     def _file_chunks(
         self,
@@ -394,7 +349,7 @@ def _has_several(format: Format, file: str) -> bool:
     try:
         return len([*islice(read_records(file, format), 2)]) > 1
     except FormatError:
-        # told by whoever reads the file as one segment
+        # reported when the file is read as one segment
         return False
 
 
@@ -460,7 +415,7 @@ def _line_places(stream: FileIO) -> Iterator[tuple[int, int, int]]:
         yield start, read, first
 
 
-def _drained(damages: list[FormatError]) -> Iterator[Failure]:
+def _drain(damages: list[FormatError]) -> Iterator[Failure]:
     for problem in damages:
         yield Failure(-1, problem.path, problem.line, "", problem.problem)
     damages.clear()

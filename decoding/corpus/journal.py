@@ -29,10 +29,10 @@ from lattices.formats.streams import (
     STANDARD,
     NamedFile,
     PathLike,
-    created,
-    hidden_beside,
     is_replaceable,
-    naming,
+    make_hidden_path,
+    name_file_in_errors,
+    open_output,
 )
 from lattices.optional import blake2b
 
@@ -132,10 +132,10 @@ class Journal:
         log.write(self._chain + b" " + text + b"\n")
         _flush(log, self._name)
 
-    def _go_on(
+    def _take_up(
         self, log: BinaryIO, task: Mapping[str, Any], on_failure: Callable[[Failure], None]
     ) -> None:
-        """Take up the record of the same task, as far as it is whole and true of the output."""
+        """Resume the journal of the same task, up to the last entry that matches the output."""
         line = log.readline()
         if not line.endswith(b"\n"):
             # the earlier run was stopped before it had made an entry
@@ -211,7 +211,7 @@ def _seal(line: bytes) -> bytes:
 
 
 @contextmanager
-def journalled(
+def open_journalled(
     path: PathLike,
     task: Mapping[str, Any],
     *,
@@ -222,36 +222,10 @@ def journalled(
 
     So are files where the system has no locks that end with a process (``fcntl``), as on Windows:
     they take their name when they are whole, but there is no journal to resume from.
-
-    Parameters
-    ----------
-    path
-        The file, compressed if its name ends in ``.gz``; ``-`` for standard output.
-    task
-        All that the output depends on, as JSON. A run may be resumed only by one that has the
-        same.
-    resume
-        Whether to go on with what an earlier run left; where there is nothing, or without
-        it, the job begins at the beginning.
-    on_failure
-        Called with every failure of the run that is resumed, in order.
-
-    Raises
-    ------
-    OptionError
-        If ``resume`` is asked for a pipe or a device, on a system without ``fcntl``, for another
-        task than was begun or with a journal that is damaged from its beginning; if another
-        process is writing the same file, or if there is a link where one of the two hidden files
-        belongs.
-
-    Notes
-    -----
-    If the block ends with an error that the same run would end with again, nothing is left
-    behind. After an interrupt, the death of a worker or a full disk, the journal stays.
     """
     name = os.fspath(path)
     target = os.path.realpath(path)
-    with naming(name):
+    with name_file_in_errors(name):
         is_file = name != STANDARD and is_replaceable(target)
     if not is_file or not _has_locks():
         if resume and is_file:
@@ -261,20 +235,20 @@ def journalled(
             )
         if resume:
             raise OptionError(f"{name!r} is no file, and cannot be resumed")
-        with created(path) as stream:
+        with open_output(path) as stream:
             yield Journal(stream)
         return
-    partial, log_path = hidden_beside(target, "partial"), hidden_beside(target, "journal")
-    with _owned(partial, name) as stream, _opened(log_path, name) as log:
+    partial, log_path = make_hidden_path(target, "partial"), make_hidden_path(target, "journal")
+    with _own(partial, name) as stream, _open_hidden(log_path, name) as log:
         journal = Journal(stream, log, name)
         if resume:
-            journal._go_on(log, task, on_failure)
+            journal._take_up(log, task, on_failure)
         try:
             if not resume:
                 journal._begin(log, task)
             yield journal
             _flush(stream, name)
-            with naming(name):
+            with name_file_in_errors(name):
                 _finish(partial, log_path, target)
         except BaseException as problem:
             again = isinstance(problem, Error) and not isinstance(problem, EngineError)
@@ -285,16 +259,16 @@ def journalled(
             raise
 
 
-def _owned(partial: str, name: str) -> BinaryIO:
-    """Open the hidden file of an output and lock it: no other process has it, or will have.
+def _own(partial: str, name: str) -> BinaryIO:
+    """Open and lock the hidden file of an output.
 
     A run that ends gives the file another name, and only then lets go of it. Whoever has opened
     it before must not touch it: it is the output of that run.
     """
     while True:
-        stream = _opened(partial, name)
+        stream = _open_hidden(partial, name)
         try:
-            if not _locked(stream):
+            if not _lock(stream):
                 raise OptionError(f"another process is writing {name!r}")
             if os.path.samestat(os.fstat(stream.fileno()), os.lstat(partial)):
                 return stream
@@ -306,15 +280,15 @@ def _owned(partial: str, name: str) -> BinaryIO:
         stream.close()
 
 
-def _opened(path: str, name: str) -> BinaryIO:
+def _open_hidden(path: str, name: str) -> BinaryIO:
     """Open a hidden file for reading and writing, with what is in it; made if there is none.
 
-    A link that somebody has put in its place is refused: what it leads to would be overwritten.
+    A symbolic link in its place is refused: its target would be overwritten.
     """
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     refused = OptionError(f"{path!r} is a link or no file at all; remove it first")
     try:
-        with naming(name):
+        with name_file_in_errors(name):
             if os.path.islink(path):
                 raise refused
             file = NamedFile(os.open(path, flags, 0o666), "r+", name)
@@ -336,8 +310,8 @@ def _has_locks() -> bool:
     return True
 
 
-def _locked(stream: BinaryIO) -> bool:
-    """Lock a file until it is closed, or tell that somebody else has."""
+def _lock(stream: BinaryIO) -> bool:
+    """Lock a file until it is closed; return whether it was free."""
     import fcntl
 
     try:
@@ -350,7 +324,7 @@ def _locked(stream: BinaryIO) -> bool:
 def _flush(stream: BinaryIO, name: str) -> None:
     stream.flush()
     try:
-        with naming(name):
+        with name_file_in_errors(name):
             os.fsync(stream.fileno())
     except OSError as problem:
         if problem.errno not in _NO_SYNC:
@@ -367,7 +341,7 @@ def _finish(partial: str, log_path: str, target: str) -> None:
         os.unlink(log_path)
         os.replace(partial, target)
         return
-    with open(partial, "rb") as plain, created(target) as packed:
+    with open(partial, "rb") as plain, open_output(target) as packed:
         while block := plain.read(1 << 20):
             packed.write(block)
     os.unlink(log_path)

@@ -15,7 +15,7 @@ from fstmetrics.references import Reference
 from lattices.errors import OptionError
 from lattices.formats.ids import place
 from lattices.formats.references import References
-from lattices.records import Record, public_fields
+from lattices.records import PlainRecord, public_fields
 from lattices.spaces import Space
 
 R = TypeVar("R")
@@ -73,7 +73,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class _Outcome(Record):
+class _Outcome(PlainRecord):
     """What became of one segment."""
 
     position: int

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from decoding.corpus.inputs import Batch, BatchSizer, Inputs, batches, parsed, without_first
+from decoding.corpus.inputs import Batch, BatchSizer, Inputs, batches, parse, skip_outcomes
 from decoding.corpus.outcomes import Done, Failure, Segment
 from fstmetrics.contract import compares_words
 from fstmetrics.references import Overlap, overlap
@@ -28,7 +28,7 @@ from lattices.errors import (
     Error,
     OptionError,
     argument_spellings,
-    arguments_spelled,
+    spell_arguments,
 )
 from lattices.formats.ids import SeenIds
 from lattices.formats.streams import PathLike
@@ -180,7 +180,7 @@ def run(
     work = _Work(task, dict(options or {}))
     done = ResumePoint() if earlier is None else earlier
     found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes, warn or _warn)
-    return _without_repeats(found, done.seen)
+    return _refuse_repeats(found, done.seen)
 
 
 def _warn(problem: str) -> None:
@@ -204,22 +204,22 @@ class _Work:
     def __call__(self, batch: Batch) -> _Worked:
         """Parse a batch and process it; return the outcomes, and how long it took."""
         started = time.perf_counter()
-        with arguments_spelled(self.spellings):
-            parts = list(self.parsed(batch))
+        with spell_arguments(self.spellings):
+            parts = list(self.parse(batch))
             segments = [part for part in parts if isinstance(part, Segment)]
             if self.overlap < Overlap.WORDS:
                 # one word is enough, and nothing is asked after it
                 self.overlap = max(self.overlap, overlap_of_segments(self.task, segments))
-            outcomes = iter(_isolated(self.task, segments))
+            outcomes = iter(_isolate(self.task, segments))
         all_of_them = [next(outcomes) if isinstance(part, Segment) else part for part in parts]
         return all_of_them, time.perf_counter() - started, self.overlap
 
-    def parsed(self, batch: Batch) -> Iterator[Segment | Failure]:
+    def parse(self, batch: Batch) -> Iterator[Segment | Failure]:
         """Iterate over the segments of a batch, parsed as they are asked for."""
         if len(self.vocabulary) > MOST_WORDS:
             self.vocabulary = Vocabulary()
         for chunk in batch:
-            yield from parsed(chunk, self.vocabulary, self.options)
+            yield from parse(chunk, self.vocabulary, self.options)
 
 
 def _outcomes(
@@ -234,7 +234,7 @@ def _outcomes(
 ) -> Iterator[Done[Any] | Failure]:
     if first is not None:
         for batch in cut:
-            segments = (part for part in work.parsed(batch) if isinstance(part, Segment))
+            segments = (part for part in work.parse(batch) if isinstance(part, Segment))
             segment = next(segments, None)
             if segment is not None:
                 first(chain([segment], segments))
@@ -245,16 +245,16 @@ def _outcomes(
             yield from failures[skipped:]
             skipped = max(0, skipped - len(failures))
     shared = Overlap.UNKNOWN
-    with closing(_worked(work, without_first(cut, skipped), workers, executor)) as worked:
+    with closing(_work_batch(work, skip_outcomes(cut, skipped), workers, executor)) as worked:
         for outcomes, seconds, overlap in worked:
-            pace.took(len(outcomes), seconds)
+            pace.learn(len(outcomes), seconds)
             shared = max(shared, overlap)
             yield from outcomes
     if shared.problem:
         warn(shared.problem)
 
 
-def _worked(
+def _work_batch(
     work: _Work, left: Iterator[Batch], workers: int, executor: Executor | None
 ) -> Generator[_Worked, None, None]:
     if executor is not None:
@@ -275,8 +275,8 @@ def _worked(
             results: Any = pool._result_queue
 
             def submit_held(batch: Batch) -> Future[_Worked]:
-                with _signals_held():
-                    submitted = pool.submit(_employed, batch)
+                with _hold_signals():
+                    submitted = pool.submit(_employ_pool, batch)
                 if len(pool._processes) == workers:
                     # if a worker dies while it writes, the end of the others tells the reader that
                     # no more comes; it would wait forever while this process could write, too
@@ -300,7 +300,7 @@ def _in_order(
     *,
     cancels: bool = False,
 ) -> Iterator[_Worked]:
-    """Keep every worker busy and one batch ahead, and no more than that.
+    """Keep one batch queued for each worker.
 
     ``cancels`` is for workers of others, who go on: a pool of processes that ends does not expect
     that what it waits for is cancelled.
@@ -330,8 +330,8 @@ _work: _Work
 
 
 @contextmanager
-def _signals_held() -> Iterator[None]:
-    """Put off what would end this process: Python drops what is raised while it forks."""
+def _hold_signals() -> Iterator[None]:
+    """Defer signals: an exception raised during a fork is lost."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -373,11 +373,11 @@ def _end_with_parent(end: Connection) -> None:
         os._exit(1)
 
 
-def _employed(batch: Batch) -> _Worked:
+def _employ_pool(batch: Batch) -> _Worked:
     return _work(batch)
 
 
-def _isolated(task: Any, segments: list[Segment]) -> list[Done[Any] | Failure]:
+def _isolate(task: Any, segments: list[Segment]) -> list[Done[Any] | Failure]:
     """Process all segments, or each alone if that fails for all of them."""
     if not segments:
         return []
@@ -388,26 +388,26 @@ def _isolated(task: Any, segments: list[Segment]) -> list[Done[Any] | Failure]:
         raise
     except SEGMENT_ERRORS as problem:
         if len(segments) > 1:
-            return [outcome for segment in segments for outcome in _isolated(task, [segment])]
+            return [outcome for segment in segments for outcome in _isolate(task, [segment])]
         at = segments[0]
-        return [Failure(at.position, at.path, at.line, at.id, reason_of(problem))]
+        return [Failure(at.position, at.path, at.line, at.id, explain(problem))]
     return [
         Done(at.position, at.path, at.line, at.id, result)
         for at, result in zip(segments, results, strict=True)
     ]
 
 
-def reason_of(problem: Exception) -> str:
+def explain(problem: Exception) -> str:
     """Return why there is no result: the message of an error of ours, or what else was raised."""
     return str(problem) if isinstance(problem, Error) else f"{type(problem).__name__}: {problem}"
 
 
-def _without_repeats(
+def _refuse_repeats(
     outcomes: Iterator[Done[R] | Failure], seen: SeenIds
 ) -> Iterator[Done[R] | Failure]:
     """Turn a second result for one id into a failure, as ``lattices.read`` does."""
     for outcome in outcomes:
-        problem = isinstance(outcome, Done) and seen.objection(
+        problem = isinstance(outcome, Done) and seen.find_objection(
             outcome.id, outcome.path, outcome.line
         )
         if problem:

@@ -14,7 +14,7 @@ from decoding.version import __version__
 from fstmetrics import Metric
 from lattices.arrays import Array, FloatColumn
 from lattices.formats.references import References
-from lattices.records import Record, plain
+from lattices.records import PlainRecord, to_plain
 
 Column: TypeAlias = "Sequence[Any] | Array"
 #: a column, or what makes it when it is asked for
@@ -143,7 +143,7 @@ SENT = ("engine", "unweighted")
 
 
 @dataclass(frozen=True, slots=True)
-class Results(Record):
+class Results(PlainRecord):
     """The results of one segment: a view of a table.
 
     Attributes
@@ -187,7 +187,7 @@ class Results(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of the first result as plain data."""
-        found: dict[str, Any] = plain(self.fields()[0])
+        found: dict[str, Any] = to_plain(self.fields()[0])
         return found
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import lattices
 from decoding.minimum_risk.rover import CONFIDENCE
 from lattices.errors import FormatError
-from lattices.formats.base import decoded_lines
-from lattices.formats.reading import claimants, sniffs
+from lattices.formats.base import decode_lines
+from lattices.formats.reading import find_claimants, sniffs
 from lattices.formats.references import References
-from lattices.formats.references.nist import Lines, TimedWord, timed_words
-from lattices.formats.streams import opened
+from lattices.formats.references.nist import TimedWord, TranscriptLines, read_timed_words
+from lattices.formats.streams import open_input
 from lattices.formats.system_outputs import LAYOUTS, format_of_output, has_results, read_output
 from lattices.spaces import Lattice
 from lattices.vocabulary import Vocabulary
@@ -33,11 +33,13 @@ def is_transcript(path: str, format: str | None = None) -> bool:
     """
     if not os.path.isfile(path):
         return False
-    with opened(path) as (head, stream):
+    with open_input(path) as (head, stream):
         found = format_of_output(head, format)
         if found is None:
             # files of one lattice are no outputs, but spaces
-            return format in LAYOUTS or not any(sniffs(entry, head) for entry in claimants(head))
+            return format in LAYOUTS or not any(
+                sniffs(entry, head) for entry in find_claimants(head)
+            )
         return has_results(found, head, stream)
 
 
@@ -52,17 +54,6 @@ def read_transcripts(
     The words of a ctm keep their times and, if all of a segment have one, their confidences, as the
     feature ``confidence``. Of several such systems :func:`decoding.mbr` makes one by the votes of
     their words, which is known as ROVER (J. Fiscus, 1997).
-
-    Parameters
-    ----------
-    path, format, references, option
-        As in :func:`lattices.formats.system_outputs.read_output`; lines without ids are
-        numbered from 1.
-
-    Raises
-    ------
-    FormatError
-        If there is nothing in it, an id comes twice, or a sentence has alternatives.
 
     Examples
     --------
@@ -79,13 +70,13 @@ def read_transcripts(
     vocabulary = Vocabulary()
     timed: dict[str, list[TimedWord]] = {}
     if output.layout == "ctm":
-        with opened(path) as (_, stream):
-            lines = [text.strip() for _, text in decoded_lines(stream, output.path)]
-        timed = timed_words(Lines(output.path, lines))
+        with open_input(path) as (_, stream):
+            lines = [text.strip() for _, text in decode_lines(stream, output.path)]
+        timed = read_timed_words(TranscriptLines(output.path, lines))
     return {
-        each.id: _timed(timed[each.id], vocabulary, each.id)
+        each.id: _make_timed_path(timed[each.id], vocabulary, each.id)
         if each.id in timed
-        else _untimed(each.words, vocabulary, each.id)
+        else _make_untimed_path(each.words, vocabulary, each.id)
         for each in output.said
     }
 
@@ -97,22 +88,7 @@ def sentences_as_spaces(
     references: References | None = None,
     option: str = "read.format",
 ) -> dict[str, str]:
-    """Write the sentences of files that have them as lattices of one path.
-
-    Parameters
-    ----------
-    paths
-        Files, of which some may have search spaces.
-    folder : str
-        Where to write.
-    format, references, option
-        As in :func:`read_transcripts`.
-
-    Returns
-    -------
-    dict of str to str
-        The file that stands for each of those that have sentences.
-    """
+    """Write the sentences of files that have them as lattices of one path."""
     taken = {}
     for place, path in enumerate(paths):
         if is_transcript(path, format):
@@ -122,7 +98,7 @@ def sentences_as_spaces(
     return taken
 
 
-def _untimed(words: Sequence[str], vocabulary: Vocabulary, id: str) -> Lattice:
+def _make_untimed_path(words: Sequence[str], vocabulary: Vocabulary, id: str) -> Lattice:
     return Lattice.from_arcs(
         [(place, place + 1, word) for place, word in enumerate(words)],
         finals=[len(words)],
@@ -131,7 +107,7 @@ def _untimed(words: Sequence[str], vocabulary: Vocabulary, id: str) -> Lattice:
     )
 
 
-def _timed(words: Sequence[TimedWord], vocabulary: Vocabulary, id: str) -> Lattice:
+def _make_timed_path(words: Sequence[TimedWord], vocabulary: Vocabulary, id: str) -> Lattice:
     """Return the path of the words, with no word where nothing is said between two of them.
 
     If all words have confidences, these are a feature.

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from decoding.corpus.outcomes import Segment
-from decoding.lists import chosen, draw
+from decoding.reranking import choose_entries, draw
 from lattices.algorithms import prune
 from lattices.algorithms.kbest import k_best_lists
 from lattices.errors import OptionError
@@ -25,7 +25,7 @@ from lattices.tokens.words import to_words
 Transform: TypeAlias = Callable[[Segment], Space]
 
 
-def unchanged(segment: Segment) -> Space:
+def keep_unchanged(segment: Segment) -> Space:
     """Return the space as it was read."""
     return segment.space
 
@@ -63,20 +63,8 @@ class InWords:
 class KBest:
     """The k best paths of a lattice or derivations of a forest, or the k best entries of a list.
 
-    Best first.
-
-    Exact, also for distinct sentences: see :func:`lattices.algorithms.kbest.k_best`. Entries
-    with equal scores keep their order.
-
-    Examples
-    --------
-    >>> from lattices import Lattice
-    >>> arcs = [(0, 1, "a", -1.0), (0, 1, "a", -2.0), (0, 1, "b", -3.0)]
-    >>> segment = Segment(0, "", 0, Lattice.from_arcs(arcs, finals=[1]))
-    >>> [found.text for found in KBest(2)(segment)]
-    ['a', 'a']
-    >>> [found.text for found in KBest(2, distinct=True)(segment)]
-    ['a', 'b']
+    Best first. Exact, also for distinct sentences: see :func:`lattices.algorithms.kbest.k_best`.
+    Entries with equal scores keep their order.
     """
 
     k: int
@@ -100,7 +88,7 @@ class KBest:
             for entry in order:
                 best.setdefault(space.tokens(entry), entry)
             order = list(best.values())
-        return chosen(space, order[: self.k])
+        return choose_entries(space, order[: self.k])
 
 
 @dataclass(frozen=True)
@@ -134,7 +122,7 @@ class Pruned:
         if self.beam is None:
             raise OptionError("n-best lists have no arcs to prune; a beam is what they can have")
         lost = space.score.max(initial=-np.inf) - space.score
-        return chosen(space, np.flatnonzero(lost <= self.beam).tolist())
+        return choose_entries(space, np.flatnonzero(lost <= self.beam).tolist())
 
 
 @dataclass(frozen=True)
@@ -143,14 +131,6 @@ class Sampled:
 
     What is drawn for a segment depends on the seed, on the segment's id and on the segment,
     and on nothing else: not on the others, nor on who draws it.
-
-    Examples
-    --------
-    >>> from lattices import Lattice
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", 0.0), (0, 1, "b", 0.0)], finals=[1], id="s1")
-    >>> segment = Segment(7, "", 0, lattice)
-    >>> len({found.text for found in Sampled(100)(segment)})
-    2
     """
 
     n: int
@@ -208,14 +188,6 @@ class Rescored:
         return rescored if self.then is None else self.then(replace(segment, space=rescored))
 
 
-def unweighted(space: Space, weights: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the features of a space that have no weight, in their order.
-
-    Examples
-    --------
-    >>> from lattices import Lattice
-    >>> arcs = [(0, 1, "a", 0.0, {"lm": 1.0, "tm": 2.0})]
-    >>> unweighted(Lattice.from_arcs(arcs, finals=[1]), {"tm": 1.0})
-    ('lm',)
-    """
+def list_unweighted(space: Space, weights: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the features of a space that have no weight, in their order."""
     return tuple(name for name in space.feature_names if name not in weights)

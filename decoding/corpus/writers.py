@@ -37,19 +37,6 @@ def tsv_cell(text: str, format: str = "tsv") -> str:
 def sentence_line(format: str, id: str, score: float, text: str) -> str:
     r"""Return the line of a sentence; what could not be read back is an error.
 
-    Parameters
-    ----------
-    format : {"tsv", "text", "kaldi", "trn"}
-        See :mod:`lattices.formats.system_outputs`, which reads them.
-    id, score, text
-        Of the sentence. Words are separated by blanks.
-
-    Raises
-    ------
-    OptionError
-        For tabs or line ends; for an id with blanks in it, where blanks separate; and for words
-        that are signs of alternatives in trn.
-
     Examples
     --------
     >>> [sentence_line(each, "u1", 0.5, "the cat") for each in ("tsv", "text", "kaldi", "trn")]
@@ -78,7 +65,7 @@ def _comes_back(line: str, id: str, text: str) -> bool:
     from lattices.formats.references import nist
 
     try:
-        found = nist.READERS["trn"](nist.Lines("", [line.strip(" ")]), None).entries
+        found = nist.READERS["trn"](nist.TranscriptLines("", [line.strip(" ")]), None).entries
     except FormatError:
         return False
     return found == {id: " ".join(split_words(text))}

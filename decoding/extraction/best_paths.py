@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from decoding.lists import chosen
+from decoding.reranking import choose_entries
 from fstmetrics import Evaluator
 from fstmetrics.contract import EVALUATOR, Machine, compile_for, has_machine, nbest_values
 from fstmetrics.product import words_behind
@@ -28,7 +28,7 @@ from lattices.intersection.product import (
 from lattices.limits import MEMORY
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import SPACE, check_filled, takes
-from lattices.spaces.features import reordered_rows, rows_of
+from lattices.spaces.features import make_rows, reorder_rows
 
 S = TypeVar("S", bound=Space)
 G = TypeVar("G", Lattice, Forest)
@@ -79,7 +79,7 @@ def best_paths(
         check_filled([space])
         values, rounding = nbest_values(evaluator, space)
         best = np.flatnonzero(values >= values.max() - rounding)
-        return cast(S, chosen(space, best.tolist()))
+        return cast(S, choose_entries(space, best.tolist()))
     if not has_machine(evaluator):
         raise OptionError(f"{evaluator.metric} has no machine")
     prepared, machine = compile_for(space, evaluator)
@@ -93,20 +93,20 @@ def best_paths(
     found = subset(product.space, is_best, ends)
     inner = product.origin[is_best]
     origin = prepared.origins(kept[inner])
-    features = rows_of(space)
+    features = make_rows(space)
     changes: dict[str, Any] = {
         **words_behind(space, origin),
         "score": floats(np.append(space.score, 0.0)[origin]),
-        "features": None if features is None else reordered_rows(features, origin),
+        "features": None if features is None else reorder_rows(features, origin),
         "feature_names": space.feature_names,
     }
     if isinstance(part, Lattice):
         # those of the prepared lattice have what those of the original have
-        last, state = rows_of(part, "final_features"), states_behind(found, part, inner)
+        last, state = make_rows(part, "final_features"), states_behind(found, part, inner)
         ending = found.final > -np.inf
         changes["final"] = np.where(ending, part.final[state], -np.inf)
         if last is not None:
-            changes["final_features"] = reordered_rows(last, np.where(ending, state, -1))
+            changes["final_features"] = reorder_rows(last, np.where(ending, state, -1))
     return cast(S, replace(found, **changes))
 
 

@@ -49,18 +49,7 @@ _LONGEST_STEP = 0.25
 def bleu_bound(
     corpus: Corpus, metric: BLEU, start: IntColumn, add: Callable[[IntColumn], float]
 ) -> float | None:
-    """Return what no selection of a corpus can surpass, or None where this is not known.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    metric : BLEU
-        With a geometric mean: the arithmetic one has no bound.
-    start : int column
-        A good selection, near whose length the search begins.
-    add : function
-        Takes the selections that the search comes by, and returns the score of each.
-    """
+    """Return what no selection of a corpus can surpass, or None where this is not known."""
     if metric.mean != "geometric":
         return None
     problem = _Problem(corpus, metric)
@@ -81,7 +70,7 @@ def bleu_bound(
         bounds = np.minimum(bounds, problem.bounds(low, high, known))
         limit = np.log(best) + _CLOSE if best > 0 else -np.inf
         while high[top := int(np.argmax(bounds))] > low[top] and bounds[top] > limit:
-            # all that matter are halved at once
+            # all intervals that matter are halved together
             wide = (high > low) & (bounds > limit)
             middle = np.floor((low[wide] + high[wide]) / 2)
             kept = len(bounds) - int(wide.sum())
@@ -115,13 +104,7 @@ class _Point(NamedTuple):
 
 
 class _Problem:
-    """Log BLEU of a corpus, with its multipliers in relation to the size of the sums.
-
-    The multipliers are those of the matches of each order that counts, of the total length, of
-    the penalty's own length if it has one (BLEU-SBP), and of the reference length if it depends
-    on the choice. Totals of bigrams and longer n-grams follow from the length but for sentences
-    that are shorter, and have fixed multipliers, the slopes of chords.
-    """
+    """Log BLEU of a corpus, with its multipliers in relation to the size of the sums."""
 
     def __init__(self, corpus: Corpus, metric: BLEU) -> None:
         self.corpus, self.order = corpus, metric.order

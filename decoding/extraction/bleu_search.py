@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from decoding._native import search_bleu
-from decoding.extraction.ranked import KBEST_FALLBACK, LABELS, RankedSentence, kbest_fallback
+from decoding.extraction.ranking import KBEST_FALLBACK, LABELS, RankedSentence, kbest_fallback
 from decoding.extraction.search import SEARCH, Search
 from fstmetrics.contract import ClippedMatches, Evaluator, Prepared, clipped_matches
 from lattices import _native
 from lattices.algorithms import k_best, to_characters
 from lattices.algorithms.characters import to_pieces
-from lattices.algorithms.paths import no_complete_path
+from lattices.algorithms.paths import explain_no_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice
@@ -32,7 +32,7 @@ Given = tuple[
     _native.LatticeColumns | _native.ForestColumns, IntColumn, IntColumn, IntColumn, IntColumn
 ]
 
-#: labels of a lattice that are searched without a bound, which costs about as much to make
+#: labels searched without a bound: making the bound costs about as much
 QUICK = 30_000
 #: stands for words of references that no space has
 _UNKNOWN = 2**31 - 1
@@ -46,8 +46,8 @@ class Labelled(NamedTuple):
     sentences : list of RankedSentence
         The best first.
     bound : float
-        No sentence surpasses this (with ``worst``: none falls below it): the metric, with the
-        model score times its weight added.
+        No sentence surpasses this (with ``worst``: none falls below it): the metric, with the model
+        score times its weight added.
     """
 
     sentences: list[RankedSentence]
@@ -93,30 +93,9 @@ def label_search(
     They are proven within the budget of labels and of bytes. Beyond it they are the best that were
     found, or if there are none, the best of the sentences that the model likes best; then they are
     labelled as such.
-
-    Parameters
-    ----------
-    spaces, evaluators
-        As many of one as of the other; all evaluators of one metric.
-    k, worst, model_weight
-        As in :func:`decoding.oracle_kbest` and :func:`decoding.worst`.
-    limits : Search
-        How many labels the search of a space may keep, how many bytes it may take, and threads.
-
-    Examples
-    --------
-    >>> from fstmetrics import BLEU
-    >>> lattice = Lattice.from_arcs(
-    ...     [(0, 1, "a"), (0, 1, "the", -1.0), (1, 2, "cat"), (2, 2 + 1, "sat"), (2, 3, "sits")],
-    ...     finals=[3],
-    ... )
-    >>> evaluator = BLEU(order=2).against(["the cat sits"])
-    >>> found, = label_search([lattice], [evaluator], 2)
-    >>> [each.hypothesis.text for each in found.sentences], found.bound
-    (['the cat sits', 'a cat sits'], 1.0)
     """
-    problems = problems_of(spaces, evaluators)
-    wanted = Wanted(k, worst, False, model_weight)
+    problems = make_problems(spaces, evaluators)
+    wanted = WantedFront(k, worst, False, model_weight)
     results = []
     for problem, answer in zip(problems, search(problems, wanted, limits), strict=True):
         bound = answer.bound
@@ -140,10 +119,12 @@ def statistics_fronts(
     evaluators: Sequence[Evaluator],
     limits: Search = SEARCH,
 ) -> list[StatisticsFront]:
-    """Return the front of each space; see :func:`decoding.extraction.corpus.statistics_front`."""
-    problems = problems_of(spaces, evaluators)
+    """Return the front of each space; see :func:`decoding.statistics_front`."""
+    problems = make_problems(spaces, evaluators)
     fronts = []
-    for problem, answer in zip(problems, search(problems, Wanted(front=True), limits), strict=True):
+    for problem, answer in zip(
+        problems, search(problems, WantedFront(front=True), limits), strict=True
+    ):
         some = [problem.hypothesis(path) for path in answer.paths]
         rows = answer.rows
         if not answer.complete:
@@ -153,7 +134,7 @@ def statistics_fronts(
     return fronts
 
 
-class Wanted(NamedTuple):
+class WantedFront(NamedTuple):
     """What is searched for: the k best, or the worst, or the whole front of statistics."""
 
     k: int = 1
@@ -213,7 +194,7 @@ class Answer(NamedTuple):
     labels: int
 
 
-def problems_of(
+def make_problems(
     spaces: Sequence[Lattice | Forest], evaluators: Sequence[Evaluator]
 ) -> list[Problem]:
     """Return problems for :func:`search`."""
@@ -222,13 +203,15 @@ def problems_of(
         if isinstance(space, Forest):
             _native.check_sums(space.columns)
         matches = clipped_matches(evaluator)
-        prepared = _prepared(space, matches)
-        given = _given(space, prepared, matches)
+        prepared = _prepare(space, matches)
+        given = _to_native(space, prepared, matches)
         problems.append(Problem(space, evaluator, matches, prepared, given))
     return problems
 
 
-def search(problems: Sequence[Problem], wanted: Wanted, limits: Search = SEARCH) -> list[Answer]:
+def search(
+    problems: Sequence[Problem], wanted: WantedFront, limits: Search = SEARCH
+) -> list[Answer]:
     """Return the answers to problems of one metric, by one native call."""
     if not problems:
         return []
@@ -249,13 +232,13 @@ def search(problems: Sequence[Problem], wanted: Wanted, limits: Search = SEARCH)
         answer = Answer(*each)
         if answer.complete and not answer.paths:
             if isinstance(problem.space, Lattice):
-                raise no_complete_path(problem.space)
+                raise explain_no_path(problem.space)
             raise SpaceError(f"forest {problem.space.id!r} has no derivation")
         answers.append(answer)
     return answers
 
 
-def _prepared(space: Lattice | Forest, matches: ClippedMatches) -> Prepared[Any]:
+def _prepare(space: Lattice | Forest, matches: ClippedMatches) -> Prepared[Any]:
     """Return the space in the units of the metric: words, characters, or tokens."""
     if matches.units is not None:
         between = " " if matches.characters and matches.spaces else ""
@@ -265,7 +248,7 @@ def _prepared(space: Lattice | Forest, matches: ClippedMatches) -> Prepared[Any]
     return Prepared(*to_characters(space, matches.spaces))
 
 
-def _given(space: Lattice | Forest, prepared: Prepared[Any], matches: ClippedMatches) -> Given:
+def _to_native(space: Lattice | Forest, prepared: Prepared[Any], matches: ClippedMatches) -> Given:
     """Return a problem as the native search takes it."""
     inside: Lattice | Forest = prepared.space
     labels = inside.label if isinstance(inside, Lattice) else inside.symbol

@@ -20,18 +20,18 @@ from fstmetrics import BLEU, Metric
 from fstmetrics.contract import ROUNDING, metric_abilities_of, quality, scores_of
 from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import OptionError
-from lattices.records import Record
+from lattices.records import PlainRecord
 
 #: as many selections are all tried
 _MOST_SELECTIONS = 4096
-#: how many of the selections that a search comes by are improved by single changes
+#: selections that are improved by single changes
 _IMPROVED = 3
 #: the steps of one linearised search
 _MOST_STEPS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoundedScore(Record):
+class BoundedScore(PlainRecord):
     """The score of a corpus, and how good it could be.
 
     Attributes
@@ -74,25 +74,12 @@ class CorpusChoice(BoundedScore):
     places: IntColumn
 
 
-def undominated(rows: FloatColumn, metric: Metric) -> IntColumn:
+def find_undominated(rows: FloatColumn, metric: Metric) -> IntColumn:
     """Return the places of the rows that can be part of a best corpus, the first of equal ones.
 
     A row is left out if another one makes the corpus no worse, whatever the other segments are.
     Of a fraction that is a better numerator over the same denominator; in BLEU, with the same
     lengths, no fewer matches of any order.
-
-    Parameters
-    ----------
-    rows : float64 array
-        One row of statistics for each sentence of a segment.
-    metric : Metric
-
-    Examples
-    --------
-    >>> evaluator = BLEU(order=2).against(["the cat sat"])
-    >>> some = ["the cat", "cat the", "the cat sat down", "the cat", "sat"]
-    >>> undominated(np.array([evaluator.stats(each) for each in some]), BLEU(order=2)).tolist()
-    [0, 2, 4]
     """
     # dictionaries take a fifth of the time that sorting rows takes
     distinct: dict[tuple[float, ...], int] = {}
@@ -148,48 +135,7 @@ def corpus_choice(
     starts: Iterable[Sequence[int]] = (),
     outer: Sequence[FloatColumn] | None = None,
 ) -> CorpusChoice:
-    """Choose a row from each front so that the corpus scores best.
-
-    - A fraction is solved exactly by Dinkelbach's method: with a guess q of the best ratio, the
-      rows that are best under ``numerator - q denominator`` give a better guess, until it stays.
-    - Where there are few selections, all are tried.
-    - Otherwise the search changes one row at a time until no change is an improvement, from
-      the given starts, from what is best for the metric linearised at their sums, and for BLEU
-      from the selections under Lagrange multipliers, which also give the bound.
-
-    Of rows that make no difference the first is chosen.
-
-    Parameters
-    ----------
-    fronts : sequence of float64 arrays
-        One row of statistics for each sentence that is worth a thought; see
-        :func:`undominated`. None of them is empty.
-    metric : Metric
-    starts : iterable of sequences of int
-        Selections to begin with, one place for each front. The result is no worse.
-    outer : sequence of float64 arrays, optional
-        Rows that bound what the segments can have, where ``fronts`` may lack some: every row
-        that is possible is one of these or dominated by one. The bound is then theirs.
-
-    References
-    ----------
-    Dinkelbach. On nonlinear fractional programming. Management Science 13(7), 1967.
-
-    Sokolov, Wisniewski and Yvon. Computing lattice BLEU oracle scores for machine translation.
-    EACL 2012.
-
-    Examples
-    --------
-    Three errors for two words are too many, two for ten words are few:
-
-    >>> from fstmetrics import PER
-    >>> row = lambda errors, words: [words - errors, errors, words]
-    >>> found = corpus_choice(
-    ...     [np.array([row(2.0, 10.0), row(0.0, 2.0)]), np.array([row(3.0, 4.0)])], PER()
-    ... )
-    >>> found.places.tolist(), round(found.score, 4), found.exact
-    ([0, 0], 0.3571, True)
-    """
+    """Choose a row from each front so that the corpus scores best."""
     if not len(fronts) or not all(map(len, fronts)):
         raise OptionError("a corpus needs at least one segment, and each segment a row to choose")
     corpus = Corpus(fronts, metric)
@@ -200,10 +146,10 @@ def corpus_choice(
         places = _best_ratio(corpus, *fractions(metric, corpus.rows))
         bound = corpus.score(places)
     elif prod(map(len, fronts)) <= _MOST_SELECTIONS:
-        places = _best_of_all(corpus)
+        places = _search_exhaustively(corpus)
         bound = corpus.score(places)
     else:
-        places, bound = _searched(corpus, given)
+        places, bound = _search(corpus, given)
     if outer is not None:
         bound = corpus_choice(outer, metric).bound
     # of equals what was given first: a start may be better than a search by rounding alone
@@ -259,7 +205,7 @@ class Corpus:
         """Return the metric of a selection."""
         return self.metric.score(self.total(places))
 
-    def worth(self, totals: FloatColumn) -> FloatColumn:
+    def evaluate(self, totals: FloatColumn) -> FloatColumn:
         """Return the metric of sums, turned so that higher is better."""
         scores = scores_of(self.metric, totals)
         return scores if self.metric.higher_is_better else -scores
@@ -268,10 +214,8 @@ class Corpus:
 def _best_ratio(corpus: Corpus, numerator: FloatColumn, denominator: FloatColumn) -> IntColumn:
     """Return the selection with the best ratio of summed numerators and denominators.
 
-    ``max of G / D`` over selections with D > 0, each step from q to the ratio of the selection
-    that is best under ``G - q D``: ratios rise until they stay, which takes a few steps. Where
-    that selection has D = 0, the row with a denominator that costs least takes its place. Beside
-    it there is one more candidate, the best selection with D = 0.
+    ``max of G / D`` over selections with D > 0, each step from q to the ratio of the selection that
+    is best under ``G - q D``: ratios rise until they stay, which takes a few steps.
     """
     metric = corpus.metric
     gain = numerator if metric.higher_is_better else -numerator
@@ -303,30 +247,30 @@ def _best_ratio(corpus: Corpus, numerator: FloatColumn, denominator: FloatColumn
     )
 
 
-def _best_of_all(corpus: Corpus) -> IntColumn:
+def _search_exhaustively(corpus: Corpus) -> IntColumn:
     """Return the best of all selections, the first of equals."""
     totals = np.zeros((1, corpus.rows.shape[1]))
     for front in np.split(corpus.rows, corpus.begin[1:]):
         totals = (totals[:, None] + front).reshape(-1, front.shape[1])
-    best = int(np.argmax(corpus.worth(totals)))
+    best = int(np.argmax(corpus.evaluate(totals)))
     return ints(np.unravel_index(best, corpus.sizes))
 
 
-def _searched(corpus: Corpus, starts: Sequence[IntColumn]) -> tuple[IntColumn, float | None]:
+def _search(corpus: Corpus, starts: Sequence[IntColumn]) -> tuple[IntColumn, float | None]:
     """Return the best selection that is found, and a bound if there is one."""
-    if is_bleu(corpus.metric) and (narrowed := _without_absent_orders(corpus, corpus.metric)):
+    if is_bleu(corpus.metric) and (narrowed := _drop_absent_orders(corpus, corpus.metric)):
         inner, kept = narrowed
         where = [{place: at for at, place in enumerate(some.tolist())} for some in kept]
-        found, bound = _searched(inner, [
+        found, bound = _search(inner, [
             ints([at[place] for at, place in zip(where, start.tolist(), strict=True)])
             for start in starts
             if all(place in at for at, place in zip(where, start.tolist(), strict=True))
         ])  # fmt: skip
         return ints([some[at] for some, at in zip(kept, found.tolist(), strict=True)]), bound
-    pool = _Pool(corpus)
+    pool = _CandidatePool(corpus)
     for start in [*starts, ints(np.zeros(len(corpus)))]:
         pool.add(start)
-        _linearised(corpus, start, pool.add)
+        _linearise(corpus, start, pool.add)
     pool.improve()
     bound = None
     if is_bleu(corpus.metric):
@@ -337,7 +281,7 @@ def _searched(corpus: Corpus, starts: Sequence[IntColumn]) -> tuple[IntColumn, f
     return pool.best, bound
 
 
-def _without_absent_orders(corpus: Corpus, metric: BLEU) -> tuple[Corpus, list[IntColumn]] | None:
+def _drop_absent_orders(corpus: Corpus, metric: BLEU) -> tuple[Corpus, list[IntColumn]] | None:
     """Return the corpus that an effective order leaves, and which rows of each front are in it.
 
     An order of which a corpus has no n-grams is left out of the mean. So where no row matches
@@ -366,7 +310,7 @@ def _without_absent_orders(corpus: Corpus, metric: BLEU) -> tuple[Corpus, list[I
     return inner, kept
 
 
-class _Pool:
+class _CandidatePool:
     """Selections that a search has come by, the best first."""
 
     def __init__(self, corpus: Corpus) -> None:
@@ -382,24 +326,24 @@ class _Pool:
             self.found[key] = worth, places
         return self.found[key][0]
 
-    def _ranked(self) -> list[tuple[float, IntColumn]]:
+    def _rank(self) -> list[tuple[float, IntColumn]]:
         return sorted(self.found.values(), key=lambda each: -each[0])
 
     @property
     def best(self) -> IntColumn:
         """The best so far."""
-        return self._ranked()[0][1]
+        return self._rank()[0][1]
 
     def improve(self) -> None:
         """Change single rows of the best few until no change is an improvement."""
-        for _, places in self._ranked()[:_IMPROVED]:
+        for _, places in self._rank()[:_IMPROVED]:
             if places.tobytes() not in self.improved:
-                end = _ascended(self.corpus, places)
+                end = _ascend(self.corpus, places)
                 self.improved |= {places.tobytes(), end.tobytes()}
                 self.add(end)
 
 
-def _linearised(corpus: Corpus, start: IntColumn, add: Callable[[IntColumn], float]) -> None:
+def _linearise(corpus: Corpus, start: IntColumn, add: Callable[[IntColumn], float]) -> None:
     """Follow the metric's gradient: choose for each segment what is best where the sums are."""
     places, before = start, -np.inf
     for _ in range(_MOST_STEPS):
@@ -409,15 +353,15 @@ def _linearised(corpus: Corpus, start: IntColumn, add: Callable[[IntColumn], flo
         before = worth
         total = corpus.total(places)
         steps = np.diag(np.maximum(1e-4 * np.abs(total), 1e-4))
-        rise = corpus.worth(total + steps) - corpus.worth(total - steps)
+        rise = corpus.evaluate(total + steps) - corpus.evaluate(total - steps)
         slope = rise / (2 * steps.diagonal())
         if not np.isfinite(slope).all():
             return
         places = corpus.best(corpus.rows @ slope)
 
 
-def _ascended(corpus: Corpus, start: IntColumn) -> IntColumn:
-    """Return where single changes lead from a selection; what is no improvement stays."""
+def _ascend(corpus: Corpus, start: IntColumn) -> IntColumn:
+    """Improve a selection by single changes until none helps."""
     now: IntColumn = start.copy()
     changed = True
     fronts = np.split(corpus.rows, corpus.begin[1:])
@@ -427,7 +371,7 @@ def _ascended(corpus: Corpus, start: IntColumn) -> IntColumn:
         for segment, front in enumerate(fronts):
             if len(front) == 1:
                 continue
-            worth = corpus.worth(total - front[now[segment]] + front)
+            worth = corpus.evaluate(total - front[now[segment]] + front)
             place = int(np.argmax(worth))
             if worth[place] > worth[now[segment]] + ROUNDING:
                 total = total - front[now[segment]] + front[place]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from decoding._native import OracleTable, search_words
-from decoding.extraction.ranked import (
+from decoding.extraction.ranking import (
     expand_reference_lattices,
-    ranked_entries,
-    ranked_sentences,
+    rank_entries,
+    rank_sentences,
     ranking,
 )
 from decoding.extraction.results import Oracle as Oracle
@@ -39,7 +39,7 @@ from fstmetrics.machine import Machine
 from fstmetrics.references import Overlap, VocabularyWarning, overlap
 from lattices._native import check_sums
 from lattices.algorithms import k_best
-from lattices.algorithms.paths import no_complete_path
+from lattices.algorithms.paths import explain_no_path
 from lattices.errors import OptionError, argument
 from lattices.intersection import Engine, choose
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from decoding.extraction.bleu_search import Labelled
 
-#: what a native search says of a space; the third outcome is that another engine has to try
+#: outcomes of a native search of a space; the third: another engine is needed
 _NO_PATH, _OVERFLOW = 1, 2
 
 
@@ -151,7 +151,7 @@ def oracle_kbest(
     >>> [(each.text, each.score) for each in oracle_kbest(lattice, WER().against(["a c"]), 2)]
     [('a c', 0.0), ('b c', 0.5)]
     """
-    return ranked_oracles(
+    return rank_oracles(
         space, evaluator, k, Search.of("oracle_kbest", search), model_weight=model_weight
     )
 
@@ -196,7 +196,7 @@ def worst(
     [('a hat', 0.0), ('a cat', 0.3333333333333333)]
     """
     limits = Search.of("worst", search)
-    return ranked_oracles(space, evaluator, k, limits, worst=True, model_weight=model_weight)
+    return rank_oracles(space, evaluator, k, limits, worst=True, model_weight=model_weight)
 
 
 def _check_weight(model_weight: float) -> None:
@@ -204,7 +204,7 @@ def _check_weight(model_weight: float) -> None:
         raise OptionError(f"a model weight is a finite number, not {model_weight}")
 
 
-def ranked_oracles(
+def rank_oracles(
     space: Space,
     evaluator: Evaluator,
     k: int,
@@ -222,7 +222,7 @@ def ranked_oracles(
     # more than the native types hold is no limit
     k = min(k, 2**31 - 1)
     if isinstance(space, NBest):
-        entries = ranked_entries(space, evaluator, k, worst=worst, model_weight=model_weight)
+        entries = rank_entries(space, evaluator, k, worst=worst, model_weight=model_weight)
         return [
             score_hypothesis(each.hypothesis, evaluator, each.exact, each.engine)
             for each in entries
@@ -235,19 +235,17 @@ def ranked_oracles(
         (labelled,) = label_search(
             [space], [evaluator], k, search, worst=worst, model_weight=model_weight
         )
-        return _labelled(labelled, evaluator)
-    sentences = ranked_sentences(
-        space, evaluator, k, search, worst=worst, model_weight=model_weight
-    )
+        return _make_results(labelled, evaluator)
+    sentences = rank_sentences(space, evaluator, k, search, worst=worst, model_weight=model_weight)
     found = [
         score_hypothesis(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences
     ]
-    # in the order of what is reported: units may have been rounded, where scores are not
-    return _in_reported_order(found, evaluator, worst, model_weight)
+    # sorted by the reported scores: whole units may have been rounded
+    return _sort_as_reported(found, evaluator, worst, model_weight)
 
 
-def _labelled(found: Labelled, evaluator: Evaluator) -> list[Oracle]:
-    """Return what labels found as results."""
+def _make_results(found: Labelled, evaluator: Evaluator) -> list[Oracle]:
+    """Return the answers of the label search as results."""
     return [
         score_hypothesis(
             each.hypothesis, evaluator, each.exact, each.engine,
@@ -338,7 +336,7 @@ def search_oracles(
     if len(spaces) != len(evaluators):
         kind = "lattices" if all(isinstance(each, Lattice) for each in spaces) else "spaces"
         raise OptionError(f"{len(spaces)} {kind}, but {len(evaluators)} evaluators")
-    table, indexes, others = _by_words(spaces, evaluators, search, model_weight, one_best)
+    table, indexes, others = _search_by_words(spaces, evaluators, search, model_weight, one_best)
     if not others and len(indexes) == len(spaces):
         return OracleBatch(table=table, evaluators=evaluators)
     results: list[Oracle | None] = [None] * len(spaces)
@@ -351,7 +349,7 @@ def search_oracles(
     for index in others:
         space, evaluator = spaces[index], evaluators[index]
         if isinstance(space, NBest):
-            (entry,) = ranked_entries(space, evaluator, 1, worst=False, model_weight=model_weight)
+            (entry,) = rank_entries(space, evaluator, 1, worst=False, model_weight=model_weight)
             results[index] = score_hypothesis(
                 entry.hypothesis, evaluator, entry.exact, entry.engine
             )
@@ -371,14 +369,14 @@ def search_oracles(
             model_weight=model_weight,
         )
         for index, sentences in zip(of_metric, labelled, strict=True):
-            (results[index],) = _labelled(sentences, evaluators[index])
+            (results[index],) = _make_results(sentences, evaluators[index])
     if by_engine:
-        for index, each in _by_engine(by_engine, search, model_weight).items():
+        for index, each in _search_by_engine(by_engine, search, model_weight).items():
             results[index] = each
     return OracleBatch(cast(list[Oracle], results))
 
 
-def _by_words(
+def _search_by_words(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
     search: Search,
@@ -416,14 +414,14 @@ def _by_words(
     for place, outcome, arcs in trouble:
         lattice = cast(Lattice, spaces[indexes[place]])
         if outcome == _NO_PATH:
-            raise no_complete_path(lattice)
+            raise explain_no_path(lattice)
         if outcome == _OVERFLOW:
             lattice.hypothesis(arcs)  # which says so
         others.append(indexes[place])
     return table, indexes, others
 
 
-def _by_engine(
+def _search_by_engine(
     problems: dict[int, tuple[Lattice | Forest, CompiledEvaluator]],
     search: Search,
     model_weight: float,
@@ -454,14 +452,14 @@ def _by_engine(
         for index, best in zip(indexes, found, strict=True):
             space, evaluator = problems[index]
             if best is None:
-                raise no_complete_path(space)
+                raise explain_no_path(space)
             hypothesis = space.hypothesis(prepared[index].original(best.arcs))
             exact = machines[index].proves
             results[index] = score_hypothesis(hypothesis, evaluator, exact, chosen.name)
     return results
 
 
-def _in_reported_order(
+def _sort_as_reported(
     found: list[Oracle], evaluator: Evaluator, worst: bool, model_weight: float
 ) -> list[Oracle]:
     """Return the k best, or the worst, sorted by what is reported; what is no more than rounding

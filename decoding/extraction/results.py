@@ -13,7 +13,7 @@ from fstmetrics import Edit, Evaluator
 from fstmetrics.alignment.metric import Judgement
 from fstmetrics.contract import abilities_of
 from lattices.arrays import FloatColumn, floats
-from lattices.records import Record
+from lattices.records import PlainRecord
 from lattices.spaces import Hypothesis
 from lattices.spaces.hypothesis import Deferred
 
@@ -22,7 +22,7 @@ KERNEL = "kernel"
 
 
 @dataclass(frozen=True, slots=True)
-class Oracle(Deferred, Record):
+class Oracle(Deferred, PlainRecord):
     """A sentence chosen for its metric.
 
     Attributes
@@ -64,7 +64,7 @@ class Oracle(Deferred, Record):
         def _make(self, name: str) -> Any:
             table, place, evaluator = self._later
             if name == "judgement":
-                return evaluator.judgement(self.tokens, self.reference, self.stats, self.score)
+                return evaluator.make_judgement(self.tokens, self.reference, self.stats, self.score)
             if name == "stats":
                 return floats(table.stats(place))
             if name == "reference":
@@ -91,7 +91,7 @@ class Oracle(Deferred, Record):
         from fstmetrics.alignment.marks import alignment_html
 
         if not self.edits:
-            return Record._repr_html_(self)
+            return PlainRecord._repr_html_(self)
         proof = "exact" if self.exact else "not proven"
         found = f"score {self.score:.4f}, model {self.hypothesis.score:.4f}"
         return alignment_html(self.edits, f"{found}, {proof}, engine {self.engine}")
@@ -111,17 +111,7 @@ class Oracle(Deferred, Record):
 
 
 class OracleBatch(Sequence[Oracle]):
-    """Oracles of several spaces, in columns: rows of a native table, or results one by one.
-
-    Parameters
-    ----------
-    found : iterable of Oracle, optional
-        The results, or
-    table : OracleTable
-        what the native search has of them, with
-    evaluators
-        those of its rows.
-    """
+    """Oracles of several spaces, in columns: rows of a native table, or results one by one."""
 
     def __init__(
         self,
@@ -217,16 +207,7 @@ def score_hypothesis(
     engine: str,
     bound: float | None = None,
 ) -> Oracle:
-    """Score a sentence by the metric itself: machines search, scorers report.
-
-    Examples
-    --------
-    >>> from fstmetrics import WER
-    >>> judge = WER().against(["the cat"])
-    >>> found = score_hypothesis(Hypothesis(("a", "cat"), -1.0), judge, True, "kernel")
-    >>> found.score, [edit.operation for edit in found.edits]
-    (0.5, ['substitution', 'match'])
-    """
+    """Score a sentence by the metric itself: machines search, scorers report."""
     judge = abilities_of(evaluator).judge
     if judge is None:
         stats = evaluator.stats(hypothesis.tokens)

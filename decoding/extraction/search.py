@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from lattices.errors import OptionError, argument
 from lattices.limits import MEMORY, NO_LIMIT
 
-#: prefixes or labels that a search may keep before it settles for less than a proof
+#: prefixes or labels that an exact search may keep
 DEFAULT_BUDGET = 1_000_000
 #: engines by which metrics of clipped matches are searched, too
 OUR_ENGINES = ("auto", "kernel")
@@ -49,7 +49,7 @@ class Search:
         Who intersects; ``auto`` is the kernel wherever it can run.
     budget : int
         How many labels a search under BLEU may keep; of the k best and the worst, how many
-        prefixes, and of a forest pairs of a node and a matrix. Beyond it a result is not proven.
+        prefixes, and of a forest pairs of a node and a matrix.
     memory : int
         How many bytes a search may take, by whatever engine; 2 GB if nothing is said.
     workers : int
@@ -116,5 +116,5 @@ class Search:
 
 
 _FIELDS = frozenset(field.name for field in fields(Search))
-#: what all searches are if nothing is said
+#: the default search
 SEARCH = Search()

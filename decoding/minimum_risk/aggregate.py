@@ -21,34 +21,7 @@ def aggregate_scores(candidates: NBest, evidence: Evidence, metric: Metric) -> F
     """Return the metric of each candidate against the average of the evidence.
 
     The average has every n-gram as often as it is expected, ``sum over e of weight(e) *
-    count(n-gram, e)``, and the expected length. Matches are clipped by these fractions, and the
-    rest is the metric's own formula. It is not the expected metric, which is an average of
-    scores; but it needs O(candidates + evidence) n-grams instead of their product.
-
-    Parameters
-    ----------
-    candidates : NBest
-    evidence : Evidence
-    metric : BLEU, BLEUSBP or CHRF
-
-    Raises
-    ------
-    OptionError
-        For another metric: it is not made of n-gram counts.
-
-    References
-    ----------
-    DeNero, Chiang and Knight. Fast consensus decoding over translation forests. ACL 2009.
-
-    Vamvas and Sennrich. Linear-time minimum Bayes risk decoding with reference aggregation.
-    ACL 2024.
-
-    Examples
-    --------
-    >>> from lattices import Hypothesis
-    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("a", "hat"))])
-    >>> aggregate_scores(nbest, Evidence(nbest, [3, 1]), BLEU(order=1)).tolist()
-    [0.875, 0.625]
+    count(n-gram, e)``, and the expected length.
     """
     if isinstance(metric, BLEU) and type(metric).against is BLEU.against:
         return _bleu(candidates, evidence, metric)
@@ -61,7 +34,7 @@ def aggregate_scores(candidates: NBest, evidence: Evidence, metric: Metric) -> F
 
 def _bleu(candidates: NBest, evidence: Evidence, metric: BLEU) -> FloatColumn:
     joint = JointUnits(candidates, evidence.nbest, bleu_units(metric))
-    matches, _, length = _against_average(joint, evidence.weight, metric.order)
+    matches, _, length = _compare_with_average(joint, evidence.weight, metric.order)
     own = joint.lengths[0].astype(np.float64)
     rows = np.concatenate(
         [
@@ -79,14 +52,14 @@ def _chrf(candidates: NBest, evidence: Evidence, metric: CHRF) -> FloatColumn:
     every: list[tuple[Array, Array, Array]] = []
     for units, order in chrf_units(metric):
         joint = JointUnits(candidates, evidence.nbest, units)
-        matches, totals, _ = _against_average(joint, evidence.weight, order)
+        matches, totals, _ = _compare_with_average(joint, evidence.weight, order)
         own = np.maximum(joint.lengths[0] - np.arange(order)[:, None], 0)
         every.append((matches.T, own, totals))
     found, own, expected = (floats(np.concatenate(of_all)) for of_all in zip(*every, strict=True))
     return floats(chrf_scores(found, own, expected, metric.beta, metric.eps_smoothing))
 
 
-def _against_average(
+def _compare_with_average(
     joint: JointUnits, weight: FloatColumn, order: int
 ) -> tuple[Array, FloatColumn, float]:
     """Return the matches of candidates by order, the expected n-grams of each order, the length."""

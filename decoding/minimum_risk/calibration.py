@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.edit import EditConsensus, edit
-from decoding.minimum_risk.results import checked_scale
+from decoding.minimum_risk.method import check_scale
 from decoding.minimum_risk.rover import CONFIDENCE
 from fstmetrics import WER, Metric, Normalised
 from fstmetrics.alignment.rates import SCLITE
@@ -30,13 +30,13 @@ from fstmetrics.statistics.calibration import (
     cross_entropy,
     fit_map,
     fit_scale,
-    quality_of,
+    measure_quality,
 )
 from lattices.algorithms import best_words
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError, argument
 from lattices.formats.references import References
-from lattices.records import Record
+from lattices.records import PlainRecord
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON
 
@@ -53,29 +53,16 @@ class JudgedWords(NamedTuple):
     correct: NDArray[np.bool_]
 
 
-def right_words(
+def mark_right_words(
     words: Sequence[str], references: Iterable[Reference], normalise: str | None = None
 ) -> list[bool | None]:
     """Return whether each word is right: matched by the alignment of sclite to the reference.
 
-    Parameters
-    ----------
-    words, references
-        A sentence and what should have been said; of several references the closest counts.
-    normalise : str, optional
-        Normalisers of both sides, as of :class:`fstmetrics.Normalised`. A word is right if all
-        that becomes of it is; None for a word of which nothing is left.
-
-    Raises
-    ------
-    OptionError
-        If a normaliser makes something else of the sentence than of its words.
-
     Examples
     --------
-    >>> right_words("a cat sat down".split(), ["the cat sat"])
+    >>> mark_right_words("a cat sat down".split(), ["the cat sat"])
     [False, True, True, False]
-    >>> right_words(["The", "--", "cat"], ["the cat"], "lower+punctuation")
+    >>> mark_right_words(["The", "--", "cat"], ["the cat"], "lower+punctuation")
     [True, None, True]
     """
     parts: list[tuple[str, ...]] = [(word,) for word in words]
@@ -122,7 +109,7 @@ class CalibrationTask:
     references : References or None
         Those of the segments themselves if None.
     normalise : str or None
-        As of :func:`right_words`.
+        As of :func:`mark_right_words`.
 
     Examples
     --------
@@ -142,7 +129,7 @@ class CalibrationTask:
         if PLAIN_SCALE not in self.scales or len(set(self.scales)) < len(self.scales):
             raise OptionError(f"{argument('scales')} has 1 and no value twice, not {self.scales}")
         for scale in self.scales:
-            checked_scale(scale)
+            check_scale(scale)
             if not scale:
                 raise OptionError(f"{argument('scales')} has a 0, which leaves nothing of a model")
 
@@ -165,7 +152,7 @@ class CalibrationTask:
 
         def judged_by(words: tuple[str, ...], sure: Iterable[float]) -> JudgedWords:
             if words not in known:
-                known[words] = right_words(words, references, self.normalise)
+                known[words] = mark_right_words(words, references, self.normalise)
             pairs = zip(sure, known[words], strict=True)
             kept = [(one, right) for one, right in pairs if right is not None]
             confidences, correct = zip(*kept, strict=True) if kept else ((), ())
@@ -174,7 +161,7 @@ class CalibrationTask:
         def judged(found: EditConsensus) -> JudgedWords:
             return judged_by(found.tokens, [word.confidence for word in found.network.words])
 
-        given = _given_confidences(space)
+        given = _find_confidences(space)
         if given is not None:
             # the same at every scale
             words = judged_by(own, given)
@@ -192,7 +179,7 @@ class CalibrationTask:
         return SegmentWords(floats(entropies), tuple(decided))
 
 
-def _given_confidences(space: Space) -> list[float] | None:
+def _find_confidences(space: Space) -> list[float] | None:
     """Return the confidences of the words of a sentence that has them, as one of a ctm does."""
     if not isinstance(space, Lattice) or CONFIDENCE not in space.feature_names:
         return None
@@ -203,7 +190,7 @@ def _given_confidences(space: Space) -> list[float] | None:
 
 
 @dataclass(frozen=True)
-class CalibrationReport(Record):
+class CalibrationReport(PlainRecord):
     """A calibration, and what it does to the confidences of a development set.
 
     Attributes
@@ -213,8 +200,8 @@ class CalibrationReport(Record):
     before : Quality
         Of scale 1, as it is without a calibration.
     scaled, mapped : Quality
-        Of the scale alone, and of scale and map, where each part of the segments was judged by
-        what was fitted to the others.
+        Of the scale alone, and of scale and map, where each part of the segments was judged by what
+        was fitted to the others.
     fitted : Quality
         Of the calibration on the very words that it was fitted to.
     segments, folds : int
@@ -236,31 +223,6 @@ def fit_calibration(
     """Return the calibration of a development set, judged by cross-validation.
 
     Segment ``i`` is in part ``i % folds``.
-
-    Parameters
-    ----------
-    segments
-        What :class:`CalibrationTask` returns.
-    scales
-        Those that it was given.
-    folds
-        In how many parts to divide the segments.
-
-    Raises
-    ------
-    OptionError
-        If there are fewer segments than parts, or a part leaves no words to fit to.
-
-    Examples
-    --------
-    >>> from lattices import Lattice
-    >>> arcs = [(0, 1, "a", -1.0), (0, 1, "b", -2.0)]
-    >>> lattices = [Lattice.from_arcs(arcs, [1], references=[word]) for word in "aaabaaab" * 5]
-    >>> job = CalibrationTask((0.5, 1.0, 2.0))
-    >>> words = [job.words_of(lattice, lattice.references) for lattice in lattices]
-    >>> report = fit_calibration(words, job.scales)
-    >>> report.calibration
-    Calibration(scale=1.0, points=((0.731059, 0.75),))
     """
     if folds < 2 or len(segments) < folds:
         raise OptionError(
@@ -272,7 +234,7 @@ def fit_calibration(
     def fit(some: Sequence[SegmentWords]) -> tuple[float, Calibration, JudgedWords]:
         entropies = np.sum([each.entropies for each in some], axis=0)
         scale = fit_scale(entropies.tolist(), scales)
-        words = _joined([each.decided[places[scale]] for each in some])
+        words = _join([each.decided[places[scale]] for each in some])
         return scale, Calibration(scale, fit_map(*words)), words
 
     _, whole, fitted = fit(segments)
@@ -280,21 +242,21 @@ def fit_calibration(
     for part in range(folds):
         others = [each for number, each in enumerate(segments) if number % folds != part]
         scale, calibration, _ = fit(others)
-        held_out = _joined([each.decided[places[scale]] for each in segments[part::folds]])
+        held_out = _join([each.decided[places[scale]] for each in segments[part::folds]])
         scaled.append(held_out)
         mapped.append(JudgedWords(calibration(held_out.confidences), held_out.correct))
-    before = _joined([each.decided[places[PLAIN_SCALE]] for each in segments])
+    before = _join([each.decided[places[PLAIN_SCALE]] for each in segments])
     return CalibrationReport(
         whole,
-        quality_of(*before),
-        quality_of(*_joined(scaled)),
-        quality_of(*_joined(mapped)),
-        quality_of(whole(fitted.confidences), fitted.correct),
+        measure_quality(*before),
+        measure_quality(*_join(scaled)),
+        measure_quality(*_join(mapped)),
+        measure_quality(whole(fitted.confidences), fitted.correct),
         len(segments),
         folds,
     )
 
 
-def _joined(words: Sequence[JudgedWords]) -> JudgedWords:
+def _join(words: Sequence[JudgedWords]) -> JudgedWords:
     confidences, correct = zip(*words, strict=True)
     return JudgedWords(floats(np.concatenate(confidences)), np.concatenate(correct))

@@ -13,18 +13,18 @@ from decoding.minimum_risk.evidence import listing
 from decoding.minimum_risk.linear import (
     ListSearch,
     count,
-    mixed_values,
+    mix_values,
     searches_of,
 )
-from decoding.minimum_risk.results import (
+from decoding.minimum_risk.method import (
     Consensus,
     MBRProblem,
     Method,
-    checked_scale,
+    check_scale,
     system_shares,
 )
 from lattices.algorithms import NgramPosteriors
-from lattices.algorithms.ngrams import COUNT, check_kinds, checked_order
+from lattices.algorithms.ngrams import COUNT, check_kinds, check_order
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError, argument
 from lattices.spaces import Hypothesis, NBest, Space
@@ -95,8 +95,8 @@ class FastConsensus(Method):
         self.check_bleu(metric)
         if self.candidates < 1:
             raise OptionError(f"{argument('candidates')} is at least 1, not {self.candidates}")
-        checked_scale(scale)
-        order = checked_order(self.order)
+        check_scale(scale)
+        order = check_order(self.order)
         check_kinds(COUNT, self.merge)
         sources = searches_of(spaces if evidence is None else evidence, order)
         weights = system_shares(system_weights, len(sources))
@@ -106,7 +106,7 @@ class FastConsensus(Method):
         found: list[Consensus] = []
         for pool in pools:
             worth = _bleu(pool.search, posteriors, weights)
-            for entry in pool.highest(worth, k):
+            for entry in pool.select_highest(worth, k):
                 each = pool.hypothesis(entry)
                 found.append(Consensus(each, float(worth[entry]), self.name, True, *number))
         first: dict[tuple[str, ...], Consensus] = {}
@@ -116,14 +116,14 @@ class FastConsensus(Method):
         return results[:k]
 
 
-class _Pool(NamedTuple):
+class _SentencePool(NamedTuple):
     """The candidates of one space: their words, and how to get at one of them."""
 
     search: ListSearch
     hypothesis: Callable[[int], Hypothesis]
     distinct: bool
 
-    def highest(self, worth: FloatColumn, k: int) -> list[int]:
+    def select_highest(self, worth: FloatColumn, k: int) -> list[int]:
         """Return the ``k`` entries worth most, and all that are worth as much as the last."""
         if not self.distinct:
             nbest = self.search.space
@@ -133,17 +133,17 @@ class _Pool(NamedTuple):
         return [int(entry) for entry in np.flatnonzero(worth >= limit)]
 
 
-def _pool(space: Space, number: int, order: int) -> _Pool:
+def _pool(space: Space, number: int, order: int) -> _SentencePool:
     given = isinstance(space, NBest)
     found = listing(space, None if given else number)
-    return _Pool(ListSearch(found.nbest, order), found.hypothesis, not given)
+    return _SentencePool(ListSearch(found.nbest, order), found.hypothesis, not given)
 
 
 def _bleu(
     search: ListSearch, posteriors: Sequence[NgramPosteriors], weights: FloatColumn
 ) -> FloatColumn:
     """Return what each candidate is worth."""
-    expected = np.rint(mixed_values(search, posteriors, weights) / _UNIT) * _UNIT
+    expected = np.rint(mix_values(search, posteriors, weights) / _UNIT) * _UNIT
     length = sum(
         weight * one.value[one.length == 1].sum()
         for one, weight in zip(posteriors, weights.tolist(), strict=True)

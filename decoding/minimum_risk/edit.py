@@ -38,24 +38,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import numpy as np
 
 from decoding._native import decide_edits, edit_bins, prefix_tree
-from decoding.minimum_risk.results import (
+from decoding.minimum_risk.method import (
     Consensus,
     MBRProblem,
     Method,
     Spaces,
     as_systems,
-    checked_scale,
+    check_scale,
     system_shares,
 )
 from fstmetrics.alignment.metric import is_word_error
 from lattices.algorithms import k_best_paths, to_lattice, total, union
-from lattices.algorithms.paths import no_complete_path
+from lattices.algorithms.paths import explain_no_path
 from lattices.algorithms.semirings import LOG
-from lattices.algorithms.trimming import useful_states
+from lattices.algorithms.trimming import find_useful_states
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError, SpaceError, argument
-from lattices.intersection.engine import too_large
+from lattices.intersection.engine import explain_too_large
 from lattices.limits import MEMORY
 from lattices.records import public_fields
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
@@ -65,7 +65,7 @@ from lattices.vocabulary import EPSILON
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from decoding.minimum_risk.confusion import ConfusionNetwork
+    from decoding.minimum_risk.confusion_network import ConfusionNetwork
 
 #: the most states that a forest may take as a lattice
 FOREST_STATES = 100_000
@@ -106,15 +106,15 @@ class EditSpace(NamedTuple):
             return []
         paths = k_best_paths(lattice, count, distinct=True)
         return [
-            _spoken(lattice, paths.arcs[begin:end])
+            _select_words(lattice, paths.arcs[begin:end])
             for begin, end in pairwise(paths.offset.tolist())
         ]
 
     def mass_error(self) -> SpaceError:
         """Return the error that says why the sum of all masses is not a finite number."""
         lattice = self.lattice
-        if not useful_states(lattice)[lattice.start]:
-            return no_complete_path(lattice)
+        if not find_useful_states(lattice)[lattice.start]:
+            return explain_no_path(lattice)
         return SpaceError(
             f"the scores of lattice {lattice.id!r} are too large for scale {self.scale}"
         )
@@ -134,7 +134,7 @@ class EditSpace(NamedTuple):
             return Hypothesis(found.tokens, -math.inf)
         if self.space is self.lattice:
             return found
-        # the arcs are those of a lattice that nobody else has seen
+        # the arcs are those of the lattice made here, not of the caller's
         return Hypothesis(found.tokens, found.score, found.features)
 
     def bins(
@@ -155,7 +155,7 @@ class EditSpace(NamedTuple):
 
     def network(self, words: IntColumn) -> ConfusionNetwork:
         """Return the confusion network to which the recursion aligns the space for a sentence."""
-        from decoding.minimum_risk.confusion import ConfusionNetwork, in_order
+        from decoding.minimum_risk.confusion_network import ConfusionNetwork, sort_times
 
         lattice = self.lattice
         times = _NO_TIMES if lattice.times is None else lattice.times
@@ -169,7 +169,7 @@ class EditSpace(NamedTuple):
                 number[:, 1:], posterior[:, None], out=nowhere, where=known[:, None]
             )
             begin, end = floats(moments[:, 0]), floats(moments[:, 1])
-            bin_begin, bin_end = in_order(*np.add.reduceat(number[:, 1:], offset[:-1]).T)
+            bin_begin, bin_end = sort_times(*np.add.reduceat(number[:, 1:], offset[:-1]).T)
         return ConfusionNetwork(
             vocabulary=lattice.vocabulary,
             label=ints(label),
@@ -186,23 +186,15 @@ class EditSpace(NamedTuple):
         )
 
 
-def _spoken(lattice: Lattice, path: IntColumn) -> IntColumn:
+def _select_words(lattice: Lattice, path: IntColumn) -> IntColumn:
     """Return the labels of a path that are words."""
     label = lattice.label[path]
     return ints(label[label != EPSILON])
 
 
 def edit_space(space: Space, scale: float) -> EditSpace:
-    """Return one space, ready for the recursion.
-
-    Raises
-    ------
-    SpaceError
-        If there is no complete path, or if a forest is too large as a lattice.
-    OptionError
-        For an empty list, or a scale that is negative or not finite.
-    """
-    checked_scale(scale)
+    """Return one space, ready for the recursion."""
+    check_scale(scale)
     if isinstance(space, NBest):
         tree, leaf_score = _prefixes(space, scale)
         return EditSpace(tree, 1.0, space, leaf_score)
@@ -211,23 +203,16 @@ def edit_space(space: Space, scale: float) -> EditSpace:
             lattice = to_lattice(space, FOREST_STATES)
         except SpaceError as problem:
             raise SpaceError(
-                f"{problem}; for method edit, its k best sentences can stand for it as a list"
+                f"{problem}; for method edit, use its k best sentences as a list instead"
             ) from problem
         return EditSpace(lattice, scale, space)
     return EditSpace(space, scale, space)
 
 
-def joined_edit_space(
+def join_edit_spaces(
     spaces: Sequence[Space], scale: float, weights: Sequence[float] | None
 ) -> EditSpace:
-    """Return the union of several spaces, each with its weight as its mass.
-
-    Raises
-    ------
-    OptionError
-        For no space at all, and for weights that are not one for each space, finite, not
-        negative and not all zero.
-    """
+    """Return the union of several spaces, each with its weight as its mass."""
     if not spaces:
         raise OptionError("no space at all, expected at least one")
     shares = system_shares(weights, len(spaces)).tolist()
@@ -282,7 +267,6 @@ class EditConsensus(Consensus):
     ----------
     network : ConfusionNetwork
         Bins with posteriors and times; ``network.words`` has the confidences of the sentence.
-        Made when it is first asked for.
     objectives : tuple of float
         The objective of the sentence that was begun with and of each lower one after it; the last
         is ``expected``.
@@ -336,54 +320,8 @@ def edit(
 ) -> EditConsensus:
     """Return a sentence with few expected edits, its confusion network and its confidences.
 
-    A local minimum of the objective of Xu et al. 2011, see this module: every sentence on the
-    way there has a lower one than the sentence before. On real lattices the objective is mostly
-    right and the minimum not always the lowest; more ``swaps`` and ``starts`` find lower ones.
-
-    The objective is never below the expected edit distance of its sentence, and equal to it where
-    no two arcs lead to one state, such as in the tree that a list becomes. Elsewhere it depends on
-    how the paths share states: it is the same for parallel arcs whose mass is that of one, and for
-    copies of a state that divide its arcs' masses, but a lattice that is drawn in another way may
-    have another one.
-
-    Ties: a bin keeps its word; a word that is replaced gives way to no word before any, then to
-    the one that is first in the vocabulary.
-
-    Cost: O(arcs * words) for each sentence on the way, and memory for 16 bytes a state and cell,
-    where the sentence has two cells a word.
-
-    Parameters
-    ----------
-    spaces
-        A lattice, an n-best list or a forest, or several of one segment. Of a list all entries
-        count, equal ones several times; a forest is made a lattice.
-    scale : float
-        A path has the probability ``exp(scale * score)`` divided by the sum of that over all.
-    system_weights : sequence of float, optional
-        What each space counts, whatever its own mass; by default all the same. The vocabulary
-        of the first space grows by the words of the others, and scores are logarithms of
-        probabilities.
-    **options
-        Of :class:`EditDistance`.
-
-    Raises
-    ------
-    TooLargeError
-        If it takes more.
-    SpaceError
-        If a space has no complete path, or a forest is too large as a lattice.
-    OptionError
-        For an empty list, a scale that is negative or not finite, weights that do not fit, or
-        numbers out of range.
-
-    References
-    ----------
-    H. Xu, D. Povey, L. Mangu and J. Zhu, Minimum Bayes risk decoding and system combination
-    based on a recursion for edit distance, Computer Speech and Language 25(4), 2011. The times
-    are as in Kaldi's ``lattice-mbr-decode``, which departs from the paper twice: a bin passed
-    without a word has the time at which the arc before it ends (Appendix C has where it begins),
-    and bins that overlap are put in order. The small cost of a word in no bin, there a part of
-    the objective, decides here, but is not counted.
+    A local minimum of the objective of Xu et al. 2011, see this module: every sentence on the way
+    there has a lower one than the sentence before.
 
     Examples
     --------
@@ -511,7 +449,7 @@ def _decide(
     ready = [
         edit_space(spaces[0], scale)
         if len(spaces) == 1 and weights is None
-        else joined_edit_space(spaces, scale, weights)
+        else join_edit_spaces(spaces, scale, weights)
         for spaces, _, _, scale, weights in problems
     ]
     table, trouble = decide_edits(
@@ -530,7 +468,7 @@ def _decide(
     )  # fmt: skip
     for place, large in trouble:
         space = ready[place]
-        raise too_large(space.lattice, large) if large else space.mass_error()
+        raise explain_too_large(space.lattice, large) if large else space.mass_error()
     decided = []
     for place, (tokens, score, objectives, settled, one_best) in enumerate(table.rows()):
         found = EditConsensus.__new__(EditConsensus)

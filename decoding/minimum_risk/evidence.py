@@ -9,14 +9,14 @@ from typing import TypeAlias
 import numpy as np
 
 from decoding import _native
-from decoding.lists import draw, joined
-from decoding.minimum_risk.results import Spaces, as_systems, checked_scale, system_shares
+from decoding.minimum_risk.method import Spaces, as_systems, check_scale, system_shares
+from decoding.reranking import draw, join_spaces
 from lattices._native import path_list
 from lattices.algorithms import k_best, k_best_paths
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, argument
 from lattices.spaces import Hypothesis, Lattice, NBest, Space
-from lattices.spaces.forest import rows_in_order
+from lattices.spaces.forest import order_rows
 
 #: how many sentences stand for a lattice or a forest where nothing else is said
 LIST_SIZE = 100
@@ -57,18 +57,7 @@ class Listing:
 
 
 def listing(space: Space, k: int | None, distinct: bool = True) -> Listing:
-    """Return the ``k`` best sentences of a space, best first; of a list all, if k is None.
-
-    Parameters
-    ----------
-    space : Lattice, Forest or NBest
-        The entries of a list stay as they are, those of the highest score if there are more
-        than ``k``.
-    k : int, optional
-        100 of a lattice or forest by default.
-    distinct : bool
-        False lists the k best derivations of a forest instead, several of one sentence too.
-    """
+    """Return the ``k`` best sentences of a space, best first; of a list all, if k is None."""
     if k is not None and k < 1:
         raise OptionError(f"a list has at least 1 sentence, not {k}")
     if isinstance(space, NBest):
@@ -130,20 +119,8 @@ def candidates_of(listings: Sequence[Listing]) -> Candidates:
 
     Of equal sentences the one of the highest score counts, the first of equals; of several
     systems, whose scores cannot be compared, that of the first system that has it.
-
-    Raises
-    ------
-    OptionError
-        If there is none.
-
-    Examples
-    --------
-    >>> some = [Hypothesis(("a",), -2.0), Hypothesis(("b",), -1.0), Hypothesis(("a",), -0.5)]
-    >>> found = candidates_of([listing(NBest.from_hypotheses(some), None)])
-    >>> [(each.text, each.score) for each in found.nbest], found.hypothesis(0).index
-    ([('a', -0.5), ('b', -1.0)], 2)
     """
-    nbest = joined([one.nbest for one in listings])
+    nbest = join_spaces([one.nbest for one in listings])
     if not len(nbest):
         raise OptionError(f"n-best list {nbest.id!r} is empty: there is nothing to choose from")
     sentence, first = equal_sentences(nbest.label, nbest.offset)
@@ -158,15 +135,8 @@ def candidates_of(listings: Sequence[Listing]) -> Candidates:
 
 
 def rows(nbest: NBest, entries: Array) -> NBest:
-    """Return some entries of a list, in this order, without features and extra data.
-
-    Examples
-    --------
-    >>> some = [Hypothesis(("a", "cat"), -2.0), Hypothesis((), -1.0), Hypothesis(("b",), -3.0)]
-    >>> [each.text for each in rows(NBest.from_hypotheses(some), ints([2, 1, 0]))]
-    ['b', '', 'a cat']
-    """
-    label, offset = rows_in_order(nbest.label, nbest.offset, ints(entries))
+    """Return some entries of a list, in this order, without features and extra data."""
+    label, offset = order_rows(nbest.label, nbest.offset, ints(entries))
     return NBest(
         vocabulary=nbest.vocabulary,
         label=label,
@@ -182,12 +152,6 @@ def equal_sentences(label: IntColumn, offset: IntColumn) -> tuple[IntColumn, Int
 
     Entry ``i`` is ``label[offset[i]:offset[i + 1]]``; sentences are numbered as they come. Cost:
     O(words).
-
-    Examples
-    --------
-    >>> sentence, first = equal_sentences(ints([1, 2, 1, 2, 1]), ints([0, 2, 4, 5]))
-    >>> sentence.tolist(), first.tolist()
-    ([0, 0, 1], [0, 2])
     """
     sentence, first = _native.distinct_sentences(ints(label), ints(offset))
     return ints(sentence), ints(first)
@@ -199,21 +163,6 @@ def path_masses(lattice: Lattice, nbest: NBest, scale: float) -> FloatColumn:
     The sentences stand in a trie, and one pass over the lattice carries, at each state, the
     mass of every prefix that leads there: O(sum over arcs of the prefixes at their source). A
     sentence that the lattice does not have gets ``-inf``.
-
-    Parameters
-    ----------
-    lattice : Lattice
-    nbest : NBest
-        Over the vocabulary of the lattice; no sentence twice.
-    scale : float
-
-    Examples
-    --------
-    >>> from lattices import Lattice
-    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "a"), (0, 1, "b")], finals=[1])
-    >>> nbest = NBest(lattice.vocabulary, [1, 2], [0, 1, 2], [0.0, 0.0])
-    >>> np.exp(path_masses(lattice, nbest, 1.0)).round(9).tolist()
-    [2.0, 1.0]
     """
     found = _native.path_masses(lattice.columns, nbest.label, nbest.offset, scale)
     return floats(found)
@@ -335,7 +284,7 @@ def evidence_of(
     systems = as_systems(spaces)
     if samples is not None:
         _check_sampling(samples, k, weights, uniform, merge)
-        scale = checked_scale(scale)
+        scale = check_scale(scale)
         lists = [draw(space, samples, seed, scale) for space in systems]
         made = [Listing(one, one, one.__getitem__) for one in lists]
         return evidence_from(made, uniform=True, system_weights=system_weights)
@@ -367,22 +316,23 @@ def evidence_from(
     merge: str = "sum",
 ) -> Evidence:
     """Return the evidence in lists that are there already; as :func:`evidence_of`."""
-    checked_scale(scale)
+    check_scale(scale)
     if merge not in MERGES:
         raise OptionError(f"{argument('merge', merge)}: expected one of {', '.join(MERGES)}")
     if weights is not None and (uniform or scale != 1.0):
         raise OptionError("the weights are given: there is no scale, and they are not uniform")
-    given = _given_weights(weights, len(listings))
+    given = _check_weights(weights, len(listings))
     parts = [
-        _of_list(one, scale, own, uniform, merge) for one, own in zip(listings, given, strict=True)
+        _make_list_evidence(one, scale, own, uniform, merge)
+        for one, own in zip(listings, given, strict=True)
     ]
     if len(parts) == 1:
         system_shares(system_weights, 1)
         return parts[0]
     shares = system_shares(system_weights, len(parts))
-    together = joined([part.nbest for part in parts])
+    together = join_spaces([part.nbest for part in parts])
     mixed = [share * part.weight for share, part in zip(shares, parts, strict=True)]
-    return _merged(together, np.concatenate(mixed), "sum")
+    return _merge(together, np.concatenate(mixed), "sum")
 
 
 def _check_sampling(
@@ -396,7 +346,7 @@ def _check_sampling(
         raise OptionError("samples weigh by how often they were drawn, and by nothing else")
 
 
-def _given_weights(weights: EntryWeights | None, systems: int) -> list[FloatColumn | None]:
+def _check_weights(weights: EntryWeights | None, systems: int) -> list[FloatColumn | None]:
     if weights is None:
         return [None] * systems
     columns = [weights] if systems == 1 else list(weights)
@@ -408,21 +358,21 @@ def _given_weights(weights: EntryWeights | None, systems: int) -> list[FloatColu
         raise OptionError("weights are numbers, one sequence of them for each system") from None
 
 
-def _of_list(
+def _make_list_evidence(
     one: Listing, scale: float, own: FloatColumn | None, uniform: bool, merge: str
 ) -> Evidence:
     if not len(one.nbest):
         raise OptionError(f"there is no evidence in {one.space.id!r}")
     if own is not None:
         # checked before entries of weight zero are left out
-        return _merged(one.nbest, Evidence(one.nbest, own).weight, merge)
+        return _merge(one.nbest, Evidence(one.nbest, own).weight, merge)
     if uniform:
-        return _merged(one.nbest, np.ones(len(one.nbest)), merge)
+        return _merge(one.nbest, np.ones(len(one.nbest)), merge)
     masses = one.log_masses(scale, merge == "sum")
-    return _merged(one.nbest, np.exp(masses - masses.max()), merge)
+    return _merge(one.nbest, np.exp(masses - masses.max()), merge)
 
 
-def _merged(nbest: NBest, weight: FloatColumn, merge: str) -> Evidence:
+def _merge(nbest: NBest, weight: FloatColumn, merge: str) -> Evidence:
     """Return each sentence once; those without any weight are left out."""
     sentence, first = equal_sentences(nbest.label, nbest.offset)
     if len(first) == len(nbest) and (weight > 0.0).all():

@@ -32,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decoding.extraction.search import check_limits
-from decoding.lists import draw
 from decoding.minimum_risk.evidence import (
     Evidence,
     candidates_of,
@@ -40,20 +39,21 @@ from decoding.minimum_risk.evidence import (
     evidence_of,
     listing,
 )
-from decoding.minimum_risk.pairwise import expected_scores, has_kernel, ranked
-from decoding.minimum_risk.results import (
+from decoding.minimum_risk.method import (
     Consensus,
     MBRProblem,
     Method,
     Spaces,
     as_systems,
-    checked_scale,
+    check_scale,
     system_shares,
 )
+from decoding.minimum_risk.pairwise import expected_scores, has_kernel, rank
+from decoding.reranking import draw
 from fstmetrics import Metric
 from fstmetrics.alignment.metric import AlignmentMetric
-from fstmetrics.references import tokens_of
-from fstmetrics.similarity.affix import checked_matrix
+from fstmetrics.references import split_tokens
+from fstmetrics.similarity.affix import check_matrix
 from lattices._native import LengthGraph, in_bytes
 from lattices.algorithms import to_lattice
 from lattices.arrays import FloatColumn, floats, ints
@@ -92,12 +92,7 @@ class EvidenceGraph:
 
 
 def check_metric(metric: Metric) -> None:
-    """Refuse a metric whose evidence can neither be read by rows nor scored as a whole list.
-
-    Raises
-    ------
-    OptionError
-    """
+    """Refuse a metric whose evidence can neither be read by rows nor scored as a whole list."""
     if not isinstance(metric, AlignmentMetric) and not has_kernel(metric):
         raise OptionError(
             f"{metric} is no alignment metric: this takes WER, WRR, CER and GRR, and BLEU, "
@@ -108,35 +103,25 @@ def check_metric(metric: Metric) -> None:
 def evidence_graph(
     evidence: Evidence | Space, metric: AlignmentMetric, scale: float, memory: int = MEMORY
 ) -> EvidenceGraph:
-    """Return one system's evidence as a graph.
-
-    Raises
-    ------
-    SpaceError
-        If a lattice has no complete path, or a forest is too large as a lattice.
-    TooLargeError
-        If the graph takes more than ``memory`` bytes.
-    OptionError
-        If a list is empty.
-    """
+    """Return one system's evidence as a graph."""
     if isinstance(evidence, NBest):
         evidence = evidence_of(evidence, scale=scale)
     if isinstance(evidence, Evidence):
-        return _of_list(evidence.nbest, evidence.weight, metric)
+        return _make_list_graph(evidence.nbest, evidence.weight, metric)
     lattice = to_lattice(evidence, FOREST_STATES)
     prepared = metric.against([()]).prepare(lattice).space
     return EvidenceGraph(length_graph(prepared, scale, memory=memory), prepared.vocabulary)
 
 
-def sampled_graph(
+def make_sampled_graph(
     space: Space, metric: AlignmentMetric, scale: float, samples: int, seed: int
 ) -> EvidenceGraph:
     """Return the graph of sentences drawn from a space, each as often as it was drawn."""
     drawn = draw(space, samples, seed, scale)
-    return _of_list(drawn, floats(np.ones(len(drawn))), metric)
+    return _make_list_graph(drawn, floats(np.ones(len(drawn))), metric)
 
 
-def _of_list(nbest: NBest, weight: FloatColumn, metric: AlignmentMetric) -> EvidenceGraph:
+def _make_list_graph(nbest: NBest, weight: FloatColumn, metric: AlignmentMetric) -> EvidenceGraph:
     label, offset, vocabulary = nbest.label, nbest.offset, nbest.vocabulary
     if metric.characters:
         vocabulary = Vocabulary()
@@ -149,18 +134,7 @@ def _of_list(nbest: NBest, weight: FloatColumn, metric: AlignmentMetric) -> Evid
 def reading_alignments(
     sentences: Sequence[Sequence[str]], evidence: EvidenceGraph, metric: AlignmentMetric
 ) -> list[Alignment]:
-    """Return, for each candidate, the automaton that reads the evidence.
-
-    Examples
-    --------
-    >>> from fstmetrics import GRR
-    >>> from lattices import Lattice
-    >>> lattice = Lattice.from_arcs([(0, 1, "a")], finals=[1])
-    >>> evidence = evidence_graph(lattice, GRR(), 1.0)
-    >>> [swapped] = reading_alignments([("b", "a")], evidence, GRR(alpha=1, beta=0))
-    >>> swapped.insertion, swapped.deletion, swapped.position.tolist()
-    (0.0, 1.0, [1])
-    """
+    """Return, for each candidate, the automaton that reads the evidence."""
     vocabulary = evidence.vocabulary
     like = alignment_of(metric.against([()]).machine(vocabulary).parts[0])
     one = like.heaviest
@@ -175,7 +149,7 @@ def reading_alignments(
             word, weight = numbers[position], np.full(len(position), one)
         else:
             distinct = {unit: place for place, unit in enumerate(dict.fromkeys(units))}
-            soft = checked_matrix(metric.similarity, tuple(distinct), read)
+            soft = check_matrix(metric.similarity, tuple(distinct), read)
             soft = np.maximum(soft, np.array([[mine == its for its in read] for mine in distinct]))
             table = np.rint(soft[[distinct[unit] for unit in units]] * one)
             position, place = np.nonzero(table)
@@ -276,8 +250,7 @@ class Averaging:
     memory : int
         The most bytes that the pairs of a candidate, and the lattice split by lengths, may take.
     negligible : float
-        Prefixes (of one state and row, together) that are less probable are not followed. The
-        total is reported; above 1e-9 the result is not called exact.
+        Prefixes (of one state and row, together) that are less probable are not followed.
     beyond : {"sample", "raise"}
         What to do beyond the budget or the memory.
     samples, seed : int
@@ -323,41 +296,8 @@ def expected_metric(
 ) -> ExpectedMetric:
     """Return the expected metric of sentences over all paths of a lattice.
 
-    A path has probability ``exp(scale * score)`` over the sum of that over all paths; paths
-    with the same words count together, of course. Metrics are normalised by the path that plays
-    the reference, so states of the lattice are split by the number of words behind them; then
-    the candidate's automaton reads the lattice (:mod:`lattices.intersection.expectations`).
-
-    Cost for each candidate: the pairs of a state and a row, typically some thousands, a few
-    milliseconds. Long and dense lattices have millions; beyond the ``budget``, all candidates
-    are averaged over the same random paths, and the result says so.
-
-    Parameters
-    ----------
-    evidence : Evidence, Lattice, NBest or Forest, or a sequence of spaces
-        Several spaces are several systems, whose distributions are mixed. A forest is made a
-        lattice; where that is too large it is sampled, or an error.
-    metric : WER, WRR, CER or GRR
-        Soft matches too; their similarities are rounded to 2^-30. BLEU, BLEU-SBP, PER and chrF
-        take spaces of at most 10,000 different sentences, a tenth of the budget, which are listed
-        and scored one by one; others are beyond it.
-    candidates : NBest, or sequence of sentences
-        They need not be in the evidence.
-    scale : float
-        Of the scores of spaces; not used for :class:`Evidence`.
-    system_weights : sequence of float, optional
-        One for each space, equal by default; scaled to sum to 1.
-    **options
-        The fields of :class:`Averaging`.
-
-    Raises
-    ------
-    OptionError
-        If the metric is another one, or if beyond the budget with ``beyond="raise"``.
-    TooLargeError
-        If the memory does not suffice for lists or samples either.
-    SpaceError
-        If a lattice has no complete path.
+    A path has probability ``exp(scale * score)`` over the sum of that over all paths; paths with
+    the same words count together, of course.
 
     Examples
     --------
@@ -371,12 +311,14 @@ def expected_metric(
     [1.0, 1.0]
     """
     how = Averaging(**options)
-    checked_scale(scale)
+    check_scale(scale)
     check_metric(metric)
     if not how.normalised and not isinstance(metric, AlignmentMetric):
         raise OptionError(f"{metric} has no numerator of its own: it is normalised")
     sentences = [
-        candidates.tokens(entry) if isinstance(candidates, NBest) else tokens_of(candidates[entry])
+        candidates.tokens(entry)
+        if isinstance(candidates, NBest)
+        else split_tokens(candidates[entry])
         for entry in range(len(candidates))
     ]
     systems: Sequence[Evidence | Space]
@@ -389,9 +331,9 @@ def expected_metric(
         if share == 0.0:
             continue
         if isinstance(metric, AlignmentMetric):
-            found = _by_rows(system, metric, sentences, scale, how)
+            found = _expect_by_rows(system, metric, sentences, scale, how)
         else:
-            found = _by_listing(system, metric, sentences, scale, how.sentences)
+            found = _expect_by_listing(system, metric, sentences, scale, how.sentences)
         drawn = found is None
         if found is None:
             if how.beyond == "raise":
@@ -430,7 +372,7 @@ class _Moments(NamedTuple):
     sentences: int
 
 
-def _by_rows(
+def _expect_by_rows(
     system: Evidence | Space,
     metric: AlignmentMetric,
     sentences: Sequence[Sequence[str]],
@@ -447,7 +389,7 @@ def _by_rows(
             return None
         raise
     if graph.sentences >= 0:
-        return _of_listed(graph, metric, sentences, how)
+        return _expect_over_list(graph, metric, sentences, how)
     return _moments(graph, metric, sentences, how)
 
 
@@ -461,13 +403,13 @@ def _over_samples(
     """Return expectations over sentences that are drawn from a space; lists need no drawing."""
     space = system.nbest if isinstance(system, Evidence) else system
     if isinstance(metric, AlignmentMetric):
-        graph = sampled_graph(space, metric, scale, how.samples, how.seed)
-        return _of_listed(graph, metric, sentences, replace(how, negligible=0.0))
+        graph = make_sampled_graph(space, metric, scale, how.samples, how.seed)
+        return _expect_over_list(graph, metric, sentences, replace(how, negligible=0.0))
     some = evidence_of(space, scale=scale, samples=how.samples, seed=how.seed)
     return _over_list(some, metric, sentences)._replace(sentences=how.samples)
 
 
-def _of_listed(
+def _expect_over_list(
     graph: EvidenceGraph,
     metric: AlignmentMetric,
     sentences: Sequence[Sequence[str]],
@@ -501,7 +443,7 @@ def _moments(
     return _Moments(found.mean, found.variance, float(found.lost.max(initial=0.0)), graph.sentences)
 
 
-def _by_listing(
+def _expect_by_listing(
     system: Evidence | Space,
     metric: Metric,
     sentences: Sequence[Sequence[str]],
@@ -514,7 +456,7 @@ def _by_listing(
     if isinstance(system, Evidence):
         return _over_list(system, metric, sentences)
     try:
-        # a lattice knows the mass of all paths of a sentence
+        # in a lattice the mass of a sentence is that of all its paths
         listed = listing(to_lattice(system, FOREST_STATES), most + 1)
     except SpaceError:
         if isinstance(system, Forest):
@@ -583,7 +525,7 @@ class ExactRisk(Method):
     def decide(self, problem: MBRProblem, k: int = 1) -> list[Consensus]:
         """Return the best candidate."""
         spaces, metric, evidence, scale, system_weights = problem
-        metric = self.given(metric)
+        metric = self.require_metric(metric)
         size: int | None = None
         sources = spaces
         if self.candidates == "all":
@@ -602,7 +544,7 @@ class ExactRisk(Method):
             system_weights=system_weights, normalised=self.normalised, budget=self.budget,
             memory=self.memory, beyond=self.beyond, samples=self.samples, seed=self.seed,
         )  # fmt: skip
-        best = int(ranked(choices.nbest, found.expected, metric)[0])
+        best = int(rank(choices.nbest, found.expected, metric)[0])
         return [
             Consensus(
                 hypothesis=choices.hypothesis(best),

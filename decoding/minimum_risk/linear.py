@@ -12,13 +12,13 @@ import numpy as np
 
 from decoding import _native
 from decoding.minimum_risk.evidence import Evidence
-from decoding.minimum_risk.results import (
+from decoding.minimum_risk.method import (
     Consensus,
     MBRProblem,
     Method,
     Spaces,
     as_systems,
-    checked_scale,
+    check_scale,
     system_shares,
 )
 from fstmetrics.contract import Machine
@@ -31,10 +31,10 @@ from lattices.algorithms.ngrams import (
     ListNgrams,
     Unfolded,
     check_kinds,
-    merged_by_best,
+    merge_sentences,
     unfold,
 )
-from lattices.algorithms.paths import no_complete_path
+from lattices.algorithms.paths import explain_no_path
 from lattices.arrays import FloatColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError, argument
@@ -135,15 +135,15 @@ class Linear(Method):
         """Return the ``k`` sentences that gain most, each once, best first."""
         spaces, metric, evidence, scale, system_weights = problem
         self.check_bleu(metric)
-        checked_scale(scale)
+        check_scale(scale)
         factors = linear_factors(
             self.p, self.r, self.T, self.order, theta=self.theta, word_penalty=self.word_penalty
         )
         check_kinds(PRESENCE, self.merge)
-        searches, sources = made_ready(spaces, evidence, factors.order)
+        searches, sources = prepare_spaces(spaces, evidence, factors.order)
         weights = system_shares(system_weights, len(sources))
         posteriors = [source.posteriors(scale, PRESENCE, self.merge) for source in sources]
-        values = [mixed_values(search, posteriors, weights) for search in searches]
+        values = [mix_values(search, posteriors, weights) for search in searches]
         if self.engine in ("auto", kernel.ENGINE.name):
             found = [
                 search.k_best(factors, value, k)
@@ -155,16 +155,16 @@ class Linear(Method):
             )
         else:
             found = [
-                [intersected(search, factors, value, self.engine)]
+                [intersect(search, factors, value, self.engine)]
                 for search, value in zip(searches, values, strict=True)
             ]
         return [
             Consensus(each.hypothesis, each.gain, self.name, True, count(searches), count(sources))
-            for each in merged(found, k)
+            for each in merge_results(found, k)
         ]
 
 
-class Ranked(NamedTuple):
+class RankedPaths(NamedTuple):
     """A sentence and what it gains."""
 
     hypothesis: Hypothesis
@@ -201,18 +201,18 @@ class GraphSearch:
     @cached_property
     def _merged(self) -> Unfolded:
         """The space with each sentence once, unfolded."""
-        return unfold(merged_by_best(self.space), self.order)
+        return unfold(merge_sentences(self.space), self.order)
 
-    def k_best(self, factors: Factors, value: FloatColumn, k: int) -> list[Ranked]:
+    def k_best(self, factors: Factors, value: FloatColumn, k: int) -> list[RankedPaths]:
         """Return the ``k`` sentences that gain most, each once, by its best score."""
         space = self.space
         gains, edges, offset = _native.most_gaining(
             space.columns, self.unfolded.graph, value, factors.theta, factors.unit, min(k, _MOST)
         )
         if k == 1:
-            return [Ranked(space.hypothesis(edges.tolist()), float(gains[0]))]
+            return [RankedPaths(space.hypothesis(edges.tolist()), float(gains[0]))]
         sentences = hypotheses(space, Paths(ints(edges), ints(offset)))
-        return list(map(Ranked, sentences, gains.tolist()))
+        return list(map(RankedPaths, sentences, gains.tolist()))
 
 
 class ListSearch:
@@ -242,7 +242,7 @@ class ListSearch:
         """Return the posteriors of the n-grams."""
         return self.listed.posteriors(scale, kind, merge)
 
-    def k_best(self, factors: Factors, value: FloatColumn, k: int) -> list[Ranked]:
+    def k_best(self, factors: Factors, value: FloatColumn, k: int) -> list[RankedPaths]:
         """Return the ``k`` sentences that gain most, each once, by its best score."""
         nbest = self.space
         gains = _native.sentence_gains(
@@ -251,7 +251,7 @@ class ListSearch:
         chosen = _native.ranked_sentences(
             nbest.label, nbest.offset, gains, nbest.score, min(k, _MOST)
         )
-        return [Ranked(nbest[entry], float(gains[entry])) for entry in chosen.tolist()]
+        return [RankedPaths(nbest[entry], float(gains[entry])) for entry in chosen.tolist()]
 
 
 Search: TypeAlias = GraphSearch | ListSearch
@@ -260,22 +260,15 @@ Search: TypeAlias = GraphSearch | ListSearch
 def linear_machine(
     space: Space, factors: Factors, *, scale: float = 1.0, merge: str = "sum"
 ) -> Machine:
-    """Return the automaton whose best path in a space is what :class:`Linear` chooses.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "a")], finals=[2])
-    >>> linear_machine(lattice, linear_factors(order=2))
-    <Machine of 3 states, 7 arcs, proxy>
-    """
-    checked_scale(scale)
+    """Return the automaton whose best path in a space is what :class:`Linear` chooses."""
+    check_scale(scale)
     check_kinds(PRESENCE, merge)
     search = search_of(space, factors.order)
     value = search.posteriors(scale, PRESENCE, merge).values_of(search.ngrams, search.vocabulary)
     return replace(ngram_machine(search.ngrams, value, factors), vocabulary=search.vocabulary)
 
 
-def intersected(search: Search, factors: Factors, value: FloatColumn, engine: str) -> Ranked:
+def intersect(search: Search, factors: Factors, value: FloatColumn, engine: str) -> RankedPaths:
     """Return the sentence that gains most by an intersection with the automaton of the gains.
 
     Cost: O(arcs x n-grams) at worst; a forest is expanded to a lattice.
@@ -288,7 +281,7 @@ def intersected(search: Search, factors: Factors, value: FloatColumn, engine: st
     machine = ngram_machine(search.ngrams, value, factors)
     (best,) = choose(engine, space, machine).best([(space, machine)])
     if best is None:
-        raise no_complete_path(space)
+        raise explain_no_path(space)
     hypothesis = space.hypothesis(best.arcs.tolist())
     # single precision chose it; what it gains is told exactly
     line = Lattice.from_arcs(
@@ -298,7 +291,7 @@ def intersected(search: Search, factors: Factors, value: FloatColumn, engine: st
         vocabulary=space.vocabulary,
     )
     (gain,) = kernel.ENGINE.best([(line, machine)])
-    return Ranked(hypothesis, gain.value if gain is not None else best.value)
+    return RankedPaths(hypothesis, gain.value if gain is not None else best.value)
 
 
 def search_of(space: Space, order: int) -> Search:
@@ -306,7 +299,7 @@ def search_of(space: Space, order: int) -> Search:
     return ListSearch(space, order) if isinstance(space, NBest) else GraphSearch(space, order)
 
 
-def made_ready(
+def prepare_spaces(
     spaces: Spaces, evidence: Evidence | Spaces | None, order: int
 ) -> tuple[list[Search], list[Search]]:
     """Return the spaces to search and those of the evidence, each unfolded once."""
@@ -317,13 +310,7 @@ def made_ready(
 def searches_of(
     spaces: Evidence | Spaces, order: int, ready: Sequence[Search] = ()
 ) -> list[Search]:
-    """Return spaces made ready, those that already are as they are.
-
-    Raises
-    ------
-    OptionError
-        For weighted sentences: n-grams are counted in spaces.
-    """
+    """Return spaces made ready, those that already are as they are."""
     if isinstance(spaces, Evidence):
         raise OptionError("the evidence is Evidence, expected a Lattice, a Forest or an NBest")
     known = {id(search.space): search for search in ready}
@@ -336,7 +323,7 @@ def count(searches: Sequence[Search]) -> int:
     return -1 if -1 in numbers else sum(numbers)
 
 
-def mixed_values(
+def mix_values(
     search: Search, posteriors: Sequence[NgramPosteriors], weights: FloatColumn
 ) -> FloatColumn:
     """Return the mean value, over the systems of the evidence, of each n-gram of a space."""
@@ -348,12 +335,12 @@ def mixed_values(
     return floats(value)
 
 
-def merged(found: Sequence[Sequence[Ranked]], k: int) -> list[Ranked]:
-    """Return the best of what several spaces gave; the first that has a sentence stands for it."""
+def merge_results(found: Sequence[Sequence[RankedPaths]], k: int) -> list[RankedPaths]:
+    """Return the best results of several spaces; equal sentences are one, the first."""
     if len(found) == 1:
         return list(found[0])
     known: set[tuple[str, ...]] = set()
-    own: list[list[Ranked]] = []
+    own: list[list[RankedPaths]] = []
     for some in found:
         own.append([each for each in some if each.hypothesis.tokens not in known])
         known.update(each.hypothesis.tokens for each in some)

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from decoding.minimum_risk import METHODS as METHODS
-from decoding.minimum_risk.results import (
+from decoding.minimum_risk.method import (
     Consensus,
     MBRProblem,
     Method,
@@ -48,7 +48,7 @@ def mbr(
 
     ``argmax over candidates c of sum over evidence e of P(e) * metric(c, e)`` with ``P(e)``
     proportional to ``exp(scale * score(e))``: the sentence that is best on average, if any
-    other that the model believes in may be right. Several of them are :func:`mbr_kbest`.
+    other sentence that is probable under the model may be right. :func:`mbr_kbest` gives several.
 
     ========= ==================== ================================================================
     method    with options         what is chosen from, and by what
@@ -180,9 +180,9 @@ def decide_batch(
     given = [None] * len(segments) if evidence is None else evidence
     for place, (spaces, own) in enumerate(zip(segments, given, strict=True)):
         systems = as_systems(spaces)
-        chosen = _chosen(method, systems, metric, own)
+        chosen = _choose(method, systems, metric, own)
         if k is not None and not chosen.ranks:
-            raise no_such_option(chosen, "k")
+            raise explain_unknown_option(chosen, "k")
         its = None if metric is None else for_segment(metric, systems)
         problem = MBRProblem(systems, its, own, scale, system_weights)
         by_method.setdefault(id(chosen), (chosen, {}))[1][place] = problem
@@ -193,7 +193,7 @@ def decide_batch(
     return [found[place] for place in range(len(segments))]
 
 
-def _chosen(
+def _choose(
     method: str | Method,
     systems: Sequence[Space],
     metric: Metric | None,
@@ -206,26 +206,20 @@ def _chosen(
         method = (
             "edit" if words and all(isinstance(one, Lattice) for one in systems) else "pairwise"
         )
-    chosen = _with_defaults(method) if isinstance(method, str) else method
+    chosen = _make_default(method) if isinstance(method, str) else method
     if evidence is not None and not chosen.takes_evidence:
-        raise no_such_option(chosen, "evidence")
+        raise explain_unknown_option(chosen, "evidence")
     return chosen
 
 
 @lru_cache(maxsize=len(METHODS))
-def _with_defaults(name: str) -> Method:
+def _make_default(name: str) -> Method:
     """Return a method by its name: one object for all calls, of which a corpus has many."""
     return method_class(name)()
 
 
 def method_class(name: str) -> type[Method]:
-    """Return a method by its name.
-
-    Examples
-    --------
-    >>> method_class("linear").name
-    'linear'
-    """
+    """Return a method by its name."""
     if name not in METHODS:
         named = argument("method", name)
         raise OptionError(f"{named}: expected one of auto, {', '.join(METHODS)}")
@@ -235,21 +229,15 @@ def method_class(name: str) -> type[Method]:
 
 
 def method_with(name: str, options: Mapping[str, Any]) -> Method:
-    """Return a method by its name, with options by theirs.
-
-    Examples
-    --------
-    >>> method_with("linear", {"p": 0.7}).p
-    0.7
-    """
+    """Return a method by its name, with options by theirs."""
     method = method_class(name)
     for option in options:
         if option not in {each.name for each in fields(method)}:
-            raise no_such_option(method, option)
+            raise explain_unknown_option(method, option)
     return method(**options)
 
 
-def no_such_option(method: Method | type[Method], name: str) -> OptionError:
+def explain_unknown_option(method: Method | type[Method], name: str) -> OptionError:
     """Return the error that a method has no option of that name, but others."""
     known = {each.name for each in fields(method)} | {"scale", "system_weights"}
     known |= {"evidence"} if method.takes_evidence else set()

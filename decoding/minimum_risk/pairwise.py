@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from decoding.extraction.ranked import ranking
+from decoding.extraction.ranking import ranking
 from decoding.minimum_risk.evidence import (
     Candidates,
     EntryWeights,
@@ -20,20 +20,20 @@ from decoding.minimum_risk.evidence import (
     listing,
     rows,
 )
-from decoding.minimum_risk.results import (
+from decoding.minimum_risk.method import (
     Consensus,
     MBRProblem,
     Method,
     Spaces,
     as_systems,
-    checked_scale,
+    check_scale,
 )
 from fstmetrics import Metric
 from fstmetrics.alignment.metric import AlignmentMetric
 from fstmetrics.contract import ROUNDING, metric_abilities_of, nbest_stats, scores_of
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
-from lattices.records import Record
+from lattices.records import PlainRecord
 from lattices.spaces import Forest, NBest, Space
 
 #: scores of pairs that are in memory at once
@@ -46,25 +46,6 @@ def score_matrix(candidates: NBest, evidence: NBest, metric: Metric) -> FloatCol
     Entry ``[e, c]`` is ``metric.against([evidence e]).score(candidate c)``. WER, WRR, CER, GRR,
     PER, BLEU, BLEU-SBP and chrF score all pairs at once (``metric.pair_scores``); any other
     metric prepares each sentence of evidence as a reference and scores the list of candidates.
-
-    Parameters
-    ----------
-    candidates, evidence : NBest
-        With the same vocabulary or not; faster if they are the same object.
-    metric : Metric
-
-    Returns
-    -------
-    float64 array
-        One row a sentence of evidence, one column a candidate.
-
-    Examples
-    --------
-    >>> from fstmetrics import WER
-    >>> from lattices import Hypothesis
-    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("cat",))])
-    >>> score_matrix(nbest, nbest, WER()).tolist()
-    [[0.0, 0.5], [1.0, 0.0]]
     """
     if not (len(candidates) and len(evidence)):
         return np.empty((len(evidence), len(candidates)))
@@ -80,14 +61,7 @@ def score_matrix(candidates: NBest, evidence: NBest, metric: Metric) -> FloatCol
 
 
 def has_kernel(metric: Metric) -> bool:
-    """Tell whether whole matrices of the metric's scores are computed at once.
-
-    Examples
-    --------
-    >>> from fstmetrics import TBLEU, WER
-    >>> has_kernel(WER()), has_kernel(TBLEU())
-    (True, False)
-    """
+    """Tell whether whole matrices of the metric's scores are computed at once."""
     return metric_abilities_of(metric).pair_scores is not None
 
 
@@ -97,28 +71,7 @@ def expected_scores(
     """Return the expected metric of each candidate, or that of a power of it.
 
     ``sum over e of weight(e) * metric(candidate, e) ** power``: the average of sentence scores in
-    the metric's own definition, each normalised by its own sentence of evidence. For BLEU that is
-    sentence BLEU with the smoothing that the metric has.
-
-    Cost: one score a pair, see :func:`score_matrix`; memory is bounded however many there are.
-
-    Raises
-    ------
-    OptionError
-        If the metric gives a score that is no number.
-
-    References
-    ----------
-    Kumar and Byrne. Minimum Bayes-risk decoding for statistical machine translation. NAACL
-    2004.
-
-    Examples
-    --------
-    >>> from fstmetrics import WER
-    >>> from lattices import Hypothesis
-    >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat")), Hypothesis(("cat",))])
-    >>> expected_scores(nbest, Evidence(nbest, [3, 1]), WER()).tolist()
-    [0.25, 0.375]
+    the metric's own definition, each normalised by its own sentence of evidence.
     """
     step = max(1, _PAIRS // max(1, len(candidates)))
     if len(evidence.nbest) <= step:
@@ -129,29 +82,21 @@ def expected_scores(
             last = min(first + step, len(evidence.nbest))
             some = rows(evidence.nbest, ints(np.arange(first, last)))
             total += evidence.weight[first:last] @ score_matrix(candidates, some, metric) ** power
-    return checked_expectations(total, metric)
+    return check_expectations(total, metric)
 
 
-def checked_expectations(expected: FloatColumn, metric: Metric) -> FloatColumn:
+def check_expectations(expected: FloatColumn, metric: Metric) -> FloatColumn:
     """Return expectations that can be compared, or raise OptionError."""
     if np.isnan(expected).any():
         raise OptionError(f"{metric} gives a sentence of evidence no score: its mean is no number")
     return floats(expected)
 
 
-def ranked(nbest: NBest, expected: FloatColumn, metric: Metric, k: int = 1) -> IntColumn:
+def rank(nbest: NBest, expected: FloatColumn, metric: Metric, k: int = 1) -> IntColumn:
     """Return the places of the ``k`` candidates with the best expectations, best first.
 
     Expectations that differ by no more than 1e-12 are equal. Ties go to the higher model score,
     then to the first in the list.
-
-    Examples
-    --------
-    >>> from fstmetrics import WER
-    >>> from lattices import Hypothesis
-    >>> some = [Hypothesis(("b",), -1.0), Hypothesis(("a",), -1.0), Hypothesis(("c",), -3.0)]
-    >>> ranked(NBest.from_hypotheses(some), np.array([0.5, 0.5 + 1e-15, 0.5]), WER(), 2).tolist()
-    [0, 1]
     """
     worth = expected if metric.higher_is_better else -expected
     return ints(ranking(worth, nbest.score, ROUNDING)[:k])
@@ -185,14 +130,7 @@ class Survivors(NamedTuple):
 
 
 def highest_quality(metric: Metric) -> float | None:
-    """Return the best score that a metric can give, negated for an error rate; None if unknown.
-
-    Examples
-    --------
-    >>> from fstmetrics import GRR, WER
-    >>> highest_quality(WER()), highest_quality(GRR()), highest_quality(GRR(alpha=-0.9))
-    (0.0, 1.0, None)
-    """
+    """Return the best score that a metric can give, negated for an error rate; None if unknown."""
     if isinstance(metric, AlignmentMetric):
         bounded = metric.insertion >= 0 and metric.deletion >= 0
         return (0.0 if metric.error_rate else 1.0) if bounded else None
@@ -204,23 +142,10 @@ def highest_quality(metric: Metric) -> float | None:
     return None
 
 
-def bounded_expectations(candidates: NBest, evidence: Evidence, metric: Metric) -> Survivors:
+def bound_expectations(candidates: NBest, evidence: Evidence, metric: Metric) -> Survivors:
     """Return the candidates that may be the best, the best among them for certain.
 
-    Evidence is taken in the order of its weights, the heaviest first. The rest of the mass, times
-    the best score that the metric can give, bounds what a candidate can still reach; one that stays
-    below what another has reached over all of the evidence is left out. Where a metric has no known
-    bound, or no sentence dominates the evidence, all pairs are scored.
-
-    Examples
-    --------
-    >>> from fstmetrics import TBLEU
-    >>> from lattices import Hypothesis
-    >>> nbest = NBest.from_hypotheses([Hypothesis((word,)) for word in "abcdefghijklmnop"])
-    >>> evidence = Evidence(nbest, [2.0**-place for place in range(16)])
-    >>> found = bounded_expectations(nbest, evidence, TBLEU(order=1))
-    >>> found.place.tolist(), found.scored < 16 * 16
-    ([0], True)
+    Evidence is taken in the order of its weights, the heaviest first.
     """
     sign = 1.0 if metric.higher_is_better else -1.0
     bound = highest_quality(metric)
@@ -251,7 +176,7 @@ def bounded_expectations(candidates: NBest, evidence: Evidence, metric: Metric) 
         for leader, known in complete.items():
             reached[leader] += known[heard:end].sum()
         heard = end
-        checked_expectations(reached, metric)
+        check_expectations(reached, metric)
         leader = int(alive[np.argmax(reached[alive])])
         if heard < len(order) and leader not in complete:
             complete[leader] = np.zeros(len(order))
@@ -267,33 +192,8 @@ def confident_expectations(
 ) -> Survivors:
     """Return the candidates that a bootstrap does not rule out: probably with the best.
 
-    Sentences are drawn from the evidence, 16 at first and twice as many from round to round, up
-    to 256. In each round the means over the draws are resampled 500 times; a candidate that is
-    at least as good as the best one in no more than ``1 - confidence`` of them is left out.
-    Those that remain are scored against all of the evidence.
-
-    Parameters
-    ----------
-    candidates : NBest
-    evidence : Evidence
-    metric : Metric
-    confidence : float
-        Above 0 and below 1.
-    seed : int
-
-    References
-    ----------
-    Cheng and Vlachos. Faster minimum Bayes risk decoding with confidence-based pruning. EMNLP
-    2023.
-
-    Examples
-    --------
-    >>> from fstmetrics import WER
-    >>> from lattices import Hypothesis
-    >>> nbest = NBest.from_hypotheses([Hypothesis((word,)) for word in "abcd"])
-    >>> evidence = Evidence(nbest, [90, 5, 3, 2])
-    >>> confident_expectations(nbest, evidence, WER(), 0.99).place.tolist()
-    [0]
+    Sentences are drawn from the evidence, 16 at first and twice as many from round to round, up to
+    256.
     """
     if not 0.0 < confidence < 1.0:
         raise OptionError(f"a confidence is above 0 and below 1, not {confidence}")
@@ -315,7 +215,7 @@ def confident_expectations(
 
     while count <= _MOST_DRAWS and len(alive) > 1:
         scored += hear(np.unique(drawn[:count]))
-        worth = checked_expectations(known[drawn[:count]][:, alive], metric)
+        worth = check_expectations(known[drawn[:count]][:, alive], metric)
         times = rng.multinomial(count, np.full(count, 1.0 / count), size=_RESAMPLES)
         means = times @ worth
         leader = int(np.argmax(worth.sum(axis=0)))
@@ -324,7 +224,7 @@ def confident_expectations(
         alive = alive[(wins > 1.0 - confidence) | (np.arange(len(alive)) == leader)]
         count *= 2
     scored += hear(np.arange(len(evidence.weight)))
-    expected = checked_expectations(evidence.weight @ known[:, alive], metric)
+    expected = check_expectations(evidence.weight @ known[:, alive], metric)
     return Survivors(ints(alive), sign * expected, scored)
 
 
@@ -370,7 +270,7 @@ class Numerator:
 
 
 @dataclass(frozen=True)
-class UtilityMatrix(Record):
+class UtilityMatrix(PlainRecord):
     """The scores of all candidates against all sentences of evidence.
 
     ``scores @ weights`` are the expectations by which a candidate is chosen.
@@ -412,7 +312,7 @@ class Pairwise(Method):
     that differ by no more than 1e-12 are equal; ties go to the higher model score.
 
     Metrics without a kernel for whole matrices (:func:`decoding.minimum_risk.pairwise.has_kernel`)
-    leave out candidates that provably cannot win, as evidence is heard; where several are asked
+    leave out candidates that provably cannot win, as evidence is processed; where several are asked
     for, all pairs are scored. :class:`Evidence` comes with its weights, and the options that would
     make them are refused.
 
@@ -478,7 +378,7 @@ class Pairwise(Method):
     def decide(self, problem: MBRProblem, k: int = 1) -> list[Consensus]:
         """Return the ``k`` candidates with the best expectations, best first."""
         spaces, metric, evidence, scale, system_weights = problem
-        metric = self.given(metric)
+        metric = self.require_metric(metric)
         if self.confidence is not None and (k > 1 or self.aggregate):
             raise OptionError("confidence is for one candidate against each sentence of evidence")
         if self.matrix and (self.aggregate or self.confidence is not None):
@@ -487,7 +387,7 @@ class Pairwise(Method):
             if not isinstance(metric, AlignmentMetric) or self.aggregate:
                 raise OptionError(f"{metric} has no numerator of its own: it is normalised")
             metric = cast(Metric, Numerator(metric))
-        checked_scale(scale)
+        check_scale(scale)
         size, sources = self._sources(spaces)
         listings = [listing(space, size) for space in sources]
         if isinstance(evidence, Evidence):
@@ -518,7 +418,7 @@ class Pairwise(Method):
                 samples=self.samples, seed=self.seed, weights=self.weights, uniform=self.uniform,
                 system_weights=system_weights, merge=self.merge,
             )  # fmt: skip
-        return self._chosen(candidates_of(listings), judges, metric, k)
+        return self._choose(candidates_of(listings), judges, metric, k)
 
     def _sources(self, spaces: Sequence[Space]) -> tuple[int | None, Sequence[Space]]:
         """Return the size of the lists of candidates, and where they come from."""
@@ -526,13 +426,13 @@ class Pairwise(Method):
             return self.candidates, spaces
         return None, as_systems(self.candidates, "candidates")
 
-    def _chosen(
+    def _choose(
         self, choices: Candidates, evidence: Evidence, metric: Metric, k: int
     ) -> list[Consensus]:
         nbest, place, method = choices.nbest, None, self.name
         matrix = self._matrix(nbest, evidence, metric) if self.matrix else None
         if matrix is not None:
-            expected = checked_expectations(floats(matrix.scores @ matrix.weights), metric)
+            expected = check_expectations(floats(matrix.scores @ matrix.weights), metric)
         elif self.aggregate:
             from decoding.minimum_risk.aggregate import aggregate_scores
 
@@ -542,7 +442,7 @@ class Pairwise(Method):
                 nbest, evidence, metric, self.confidence, self.seed
             )
         elif k == 1 and not has_kernel(metric):
-            place, expected, _ = bounded_expectations(nbest, evidence, metric)
+            place, expected, _ = bound_expectations(nbest, evidence, metric)
         else:
             expected = expected_scores(nbest, evidence, metric)
         remaining = nbest if place is None else rows(nbest, place)
@@ -556,7 +456,7 @@ class Pairwise(Method):
                 candidates=len(nbest),
                 evidence=len(evidence.nbest),
             )
-            for best in ranked(remaining, expected, metric, k).tolist()
+            for best in rank(remaining, expected, metric, k).tolist()
         ]
         if matrix is None:
             return found

@@ -30,9 +30,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from decoding.minimum_risk.confusion import ConfusionNetwork
+from decoding.minimum_risk.confusion_network import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, EditSpace, edit
-from decoding.minimum_risk.results import MBRProblem, Method, as_systems, checked_scale
+from decoding.minimum_risk.method import MBRProblem, Method, as_systems, check_scale
 from fstmetrics.alignment.metric import is_word_error
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, argument
@@ -53,35 +53,6 @@ def rover(
     """Return the sentence that systems vote for, word by word, with their confidences.
 
     Cost: that of :func:`decoding.minimum_risk.edit.edit`.
-
-    Parameters
-    ----------
-    systems
-        Lattices of one path, whose arcs have the feature ``confidence``: what
-        :func:`decoding.corpus.transcripts.read_transcripts` makes of a ctm.
-    alpha : float
-        What systems count, and ``1 - alpha`` what their confidences do; from 0 to 1.
-    null : float
-        The confidence of no word, from 0 to 1.
-    system_weights : sequence of float, optional
-        What each system counts; by default all the same.
-
-    Raises
-    ------
-    OptionError
-        If a system has several sentences or no confidences, or a number is out of range.
-
-    Examples
-    --------
-    >>> def said(text, *confidences):
-    ...     words = enumerate(zip(text.split(), confidences))
-    ...     arcs = [(i, i + 1, word, 0.0, {"confidence": c}) for i, (word, c) in words]
-    ...     return Lattice.from_arcs(arcs, [len(arcs)])
-    >>> systems = [said("a cat", 0.4, 0.9), said("a hat", 0.3, 0.4), said("the cat", 0.9, 0.5)]
-    >>> edit(systems).text, rover(systems, alpha=0.0).text
-    ('a cat', 'the cat')
-    >>> [round(word.confidence, 3) for word in rover(systems, alpha=0.0).network.words]
-    [0.562, 0.778]
     """
     Rover(alpha=alpha, null=null)
     systems = as_systems(systems)
@@ -90,7 +61,7 @@ def rover(
     found = edit(systems, system_weights=system_weights)
     space = found._space
     aligned = space.lattice.vocabulary.encode(found.tokens)
-    network = _voted(space, aligned, found.network, alpha, null)
+    network = _vote(space, aligned, found.network, alpha, null)
     labels = network.label[network.chosen]
     words = labels[labels != EPSILON]
     same = np.array_equal(words, aligned)
@@ -139,7 +110,7 @@ def _confidences(lattice: Lattice) -> FloatColumn:
     return floats(lattice.features.toarray()[:, lattice.feature_names.index(CONFIDENCE)])
 
 
-def _voted(
+def _vote(
     space: EditSpace, words: IntColumn, network: ConfusionNetwork, alpha: float, null: float
 ) -> ConfusionNetwork:
     """Return the network with shares of votes as posteriors, and the winners as its sentence."""
@@ -151,7 +122,7 @@ def _voted(
     confident = np.where(label == EPSILON, null * counted, number[:, 2] - number[:, 1])
     bins = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
     sums = np.add.reduceat(confident, offset[:-1])[bins]
-    # where nobody is confident of anything, systems are counted
+    # where all confidences are 0, systems are counted
     shares = np.divide(confident, sums, out=counted.copy(), where=sums > 0.0)
     share = np.clip(alpha * counted + (1.0 - alpha) * shares, 0.0, 1.0)
     is_chosen = np.zeros(len(label), dtype=np.bool_)
@@ -209,7 +180,7 @@ class Rover(Method):
     def decide(self, problem: MBRProblem, k: int = 1) -> list[EditConsensus]:
         """Return the sentence of most votes; where systems say one sentence, no scale matters."""
         spaces, metric, _, scale, system_weights = problem
-        checked_scale(scale)
+        check_scale(scale)
         if metric is not None and not is_word_error(metric):
             raise OptionError(f"rover votes on words: wer or wrr, not {metric}")
         return [rover(spaces, alpha=self.alpha, null=self.null, system_weights=system_weights)]

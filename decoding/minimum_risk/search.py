@@ -20,31 +20,31 @@ from decoding._native import RiskSearch
 from decoding.extraction.search import check_limits
 from decoding.minimum_risk.evidence import Evidence, candidates_of, evidence_of, listing, rows
 from decoding.minimum_risk.exact import FOREST_STATES, check_metric
-from decoding.minimum_risk.pairwise import expected_scores, ranked
-from decoding.minimum_risk.results import Consensus, MBRProblem, Method, checked_scale
+from decoding.minimum_risk.method import Consensus, MBRProblem, Method, check_scale
+from decoding.minimum_risk.pairwise import expected_scores, rank
 from fstmetrics import Metric
 from fstmetrics.alignment.metric import AlignmentMetric
 from lattices._native import AlignmentListColumns
 from lattices.algorithms import to_lattice, union
-from lattices.algorithms.paths import no_complete_path
-from lattices.algorithms.trimming import useful_states
+from lattices.algorithms.paths import explain_no_path
+from lattices.algorithms.trimming import find_useful_states
 from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.intersection import Alignment
 from lattices.intersection.automata import alignment_of, list_columns
-from lattices.intersection.engine import sized
+from lattices.intersection.engine import name_space_in_errors
 from lattices.limits import MEMORY
 from lattices.spaces import Hypothesis, Lattice, NBest, Space
 
-#: prefixes that a search may keep before it settles for less than a proof
+#: prefixes that an exact search may keep
 DEFAULT_BUDGET = 20_000
-#: how many sentences are scored first, to have something to beat
+#: sentences that are scored first, for a lower bound
 _FIRST = 100
 #: the narrowest beam beyond the budget
 _NARROWEST = 8
 #: no search keeps more prefixes
 _MOST = 2**31 - 1
-#: bytes that the rows of prefixes may take before a search settles for a beam
+#: bytes of the rows of prefixes above which a beam is used
 _BYTES = 2**28
 #: how a search ended: nothing was left out, or there were too many prefixes
 _COMPLETE, _TOO_MANY = 0, 2
@@ -112,12 +112,12 @@ class Search(Method):
     def decide(self, problem: MBRProblem, k: int = 1) -> list[Consensus]:
         """Return the best sentence."""
         spaces, metric, evidence, scale, system_weights = problem
-        metric = self.given(metric)
+        metric = self.require_metric(metric)
         check_metric(metric)
         if self.beam is not None and self.beam < 1:
             raise OptionError(f"a beam is at least 1, not {self.beam}")
         check_limits(self.budget, self.memory)
-        checked_scale(scale)
+        check_scale(scale)
         weighted = evidence
         if not isinstance(weighted, Evidence):
             weighted = evidence_of(
@@ -127,14 +127,14 @@ class Search(Method):
         if not isinstance(metric, AlignmentMetric):
             if self.beam is not None:
                 raise OptionError(f"a beam is of alignments, and {metric} has none: set the budget")
-            return [_of_lists(spaces, metric, weighted, self.budget)]
+            return [_search_lists(spaces, metric, weighted, self.budget)]
         if all(isinstance(space, NBest) for space in spaces):
-            return [_of_lists(spaces, metric, weighted)]
-        lattice = _one_lattice(spaces)
+            return [_search_lists(spaces, metric, weighted)]
+        lattice = _join_lattices(spaces)
         arcs, exact = self._find(lattice, metric, weighted)
         hypothesis = lattice.hypothesis(arcs)
         if len(spaces) > 1 or lattice is not spaces[0]:
-            # the arcs are those of a lattice that nobody else has seen
+            # the arcs are those of the lattice made here, not of the caller's
             hypothesis = Hypothesis(hypothesis.tokens, hypothesis.score, hypothesis.features)
         chosen = NBest.from_hypotheses([Hypothesis(hypothesis.tokens)])
         return [
@@ -155,16 +155,16 @@ class Search(Method):
         memory = min(self.memory, 2**62)
         prepared = metric.against([()]).prepare(lattice)
         units = prepared.space
-        alive = useful_states(units)
+        alive = find_useful_states(units)
         if not alive[units.start]:
-            raise no_complete_path(lattice)
+            raise explain_no_path(lattice)
         of = _alignments(units, metric, evidence)
-        with sized(lattice):
+        with name_space_in_errors(lattice):
             search = RiskSearch(units.columns, of.columns, of.share, memory)
         if self.beam is not None:
             ended, _, path = search.run(-np.inf, _EQUAL, min(self.beam, _MOST), self.budget, memory)
             return prepared.original(ints(path)), ended == _COMPLETE
-        first, rate = _best_listed(lattice, metric, evidence)
+        first, rate = _find_best_in_list(lattice, metric, evidence)
         slack = _SLACK if metric.similarity is None else _SOFT_SLACK
         floor = rate - of.constant - slack
         ended, value, path = search.run(
@@ -178,7 +178,7 @@ class Search(Method):
         return prepared.original(ints(path)), ended == _COMPLETE
 
 
-def _of_lists(
+def _search_lists(
     systems: Sequence[Space], metric: Metric, evidence: Evidence, most: int = 0
 ) -> Consensus:
     """Return the best of all sentences of lists, and of the ``most`` first of other spaces."""
@@ -186,7 +186,7 @@ def _of_lists(
         [listing(space, None if isinstance(space, NBest) else most + 1) for space in systems]
     )
     expected = expected_scores(choices.nbest, evidence, metric)
-    best = int(ranked(choices.nbest, expected, metric)[0])
+    best = int(rank(choices.nbest, expected, metric)[0])
     return Consensus(
         hypothesis=choices.hypothesis(best),
         expected=float(expected[best]),
@@ -199,19 +199,19 @@ def _of_lists(
     )
 
 
-def _one_lattice(systems: Sequence[Space]) -> Lattice:
+def _join_lattices(systems: Sequence[Space]) -> Lattice:
     """Return all sentences of the systems; a list without any has none to add."""
     filled = [space for space in systems if not isinstance(space, NBest) or len(space)]
     return union([to_lattice(space, FOREST_STATES) for space in filled])
 
 
-def _best_listed(
+def _find_best_in_list(
     lattice: Lattice, metric: AlignmentMetric, evidence: Evidence
 ) -> tuple[Hypothesis, float]:
     """Return the best of the model's first sentences, and its rate: higher is better."""
     listed = listing(lattice, _FIRST)
     expected = expected_scores(listed.nbest, evidence, metric)
-    best = int(ranked(listed.nbest, expected, metric)[0])
+    best = int(rank(listed.nbest, expected, metric)[0])
     rate = float(expected[best])
     return listed.hypothesis(best), 1.0 - rate if metric.error_rate else rate
 

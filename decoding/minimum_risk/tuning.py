@@ -10,11 +10,11 @@ import numpy as np
 
 from decoding.corpus.outcomes import Segment
 from decoding.minimum_risk.linear import (
-    made_ready,
-    merged,
-    mixed_values,
+    merge_results,
+    mix_values,
+    prepare_spaces,
 )
-from decoding.minimum_risk.results import as_systems, checked_scale, system_shares
+from decoding.minimum_risk.method import as_systems, check_scale, system_shares
 from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import quality
 from fstmetrics.ngram.linear import linear_factors
@@ -24,7 +24,7 @@ from lattices.algorithms.ngrams import PRESENCE, check_kinds
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError, argument
 from lattices.formats.references import References
-from lattices.records import Record
+from lattices.records import PlainRecord
 from lattices.spaces import Space
 
 SCALES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -75,7 +75,7 @@ class LinearGrid:
                     f"{argument(name)} has a value twice: {', '.join(map(str, values))}"
                 )
         for scale in self.scales:
-            checked_scale(scale)
+            check_scale(scale)
         for p, r, T in product(self.ps, self.rs, self.Ts):
             linear_factors(p, r, T, self.order, word_penalty=self.word_penalty)
         check_kinds(PRESENCE, self.merge)
@@ -92,12 +92,12 @@ class LinearGrid:
         (p, r) is one search; ``T`` changes nothing without a word penalty, and is then not
         searched for.
         """
-        searches, _ = made_ready(space, None, self.order)
+        searches, _ = prepare_spaces(space, None, self.order)
         weights = system_shares(self.system_weights, len(searches))
         chosen: list[tuple[str, ...]] = []
         for scale in self.scales:
             posteriors = [each.posteriors(scale, PRESENCE, self.merge) for each in searches]
-            values = [mixed_values(each, posteriors, weights) for each in searches]
+            values = [mix_values(each, posteriors, weights) for each in searches]
             for p, r in product(self.ps, self.rs):
                 for T in self.Ts if self.word_penalty else self.Ts[:1]:
                     factors = linear_factors(p, r, T, self.order, word_penalty=self.word_penalty)
@@ -105,7 +105,7 @@ class LinearGrid:
                         each.k_best(factors, value, 1)
                         for each, value in zip(searches, values, strict=True)
                     ]
-                    chosen.append(merged(found, 1)[0].hypothesis.tokens)
+                    chosen.append(merge_results(found, 1)[0].hypothesis.tokens)
                 if not self.word_penalty:
                     chosen += [chosen[-1]] * (len(self.Ts) - 1)
         return chosen
@@ -121,7 +121,7 @@ class LinearGrid:
 
 
 @dataclass(frozen=True)
-class TuningPoint(Record):
+class TuningPoint(PlainRecord):
     """What the corpus scores with certain parameters."""
 
     scale: float
@@ -132,7 +132,7 @@ class TuningPoint(Record):
 
 
 @dataclass(frozen=True)
-class TuningTable(Record):
+class TuningTable(PlainRecord):
     """All points of a grid with the score of each, the best first.
 
     Attributes
@@ -185,19 +185,6 @@ def tune_linear(
     Cost: each space is unfolded once; then, for each scale, posteriors once, and a search,
     linear in the arcs, for each (p, r). Statistics are computed once for each sentence that is
     ever chosen, and no more of them are kept than one row a point.
-
-    Parameters
-    ----------
-    spaces : iterable of Lattice, Forest or NBest
-        One for each segment, or a sequence of them where there are several systems.
-    references : sequence
-        One list of references for each segment.
-    metric : Metric
-        Any; the score is that of the whole corpus.
-    scales, ps, rs, Ts : iterables of float
-        The values to combine.
-    order, word_penalty, merge, system_weights
-        As of :class:`~decoding.minimum_risk.linear.Linear`.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from typing import Any
 import decoding
 from decoding.plain_json import json_text
 from decoding.report.segments import KINDS, oracle_label, word_aligner
-from decoding.report.systems import SystemReport, comparisons, packed
+from decoding.report.systems import SystemReport, comparisons, pack
 from fstmetrics import Metric
 from lattices.errors import OptionError
 
@@ -39,26 +39,6 @@ def write_page(
     """Iterate over the parts of a page about one system, or about two side by side.
 
     The same systems and options always give the same bytes.
-
-    Parameters
-    ----------
-    systems
-        One or two, of the same metrics, each with at least one segment.
-    title : str
-        By default the names of the systems.
-    labels
-        Short names of the metrics, by default their own.
-    settings
-        What else the page says about how it was made: names and values.
-    samples, level, seed
-        Of bootstrap resampling.
-    top : int
-        How many substitutions, insertions and deletions are listed.
-
-    Raises
-    ------
-    OptionError
-        For no system or more than two, or for one without segments.
     """
     if len(systems) not in (1, 2):
         raise OptionError(f"{len(systems)} systems, expected one or two")
@@ -91,9 +71,9 @@ def write_page(
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
     yield head.replace("{policy}", policy).replace("{style}", style).encode()
-    yield _data("report", packed(json_text(content)))
+    yield _data("report", pack(json_text(content)))
     for number, system in enumerate(systems):
-        yield _data(f"index-{number}", packed(json_text(system.index())))
+        yield _data(f"index-{number}", pack(json_text(system.index())))
         for place, block in enumerate(system.blocks):
             yield _data(f"block-{number}-{place}", block)
     yield rest.replace("{script}", script).encode()

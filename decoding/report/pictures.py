@@ -21,7 +21,7 @@ MOST_SENTENCES = 10
 ORACLE, ONE_BEST, MBR = 1, 2, 4
 
 
-def neighbourhood(
+def select_neighbourhood(
     lattice: Lattice,
     oracle: Sequence[int],
     chosen: Sequence[int] = (),
@@ -32,37 +32,14 @@ def neighbourhood(
     """Return the part of a lattice that is nearest to a path, with the posteriors of its arcs.
 
     A way around the oracle leaves it in one state and comes back in another, and is worth the score
-    that it has more than the oracle between the two. Arcs are taken in the order of the best way
-    around that they are part of. The oracle, the model's best and the path that is given are
-    always there.
-
-    Cost: O(arcs * log(arcs)).
-
-    Parameters
-    ----------
-    lattice : Lattice
-    oracle : sequence of int
-        The arcs of the path to look around.
-    chosen : sequence of int
-        The arcs of another path to keep, such as that of an MBR decision.
-    scale : float
-        Of the posteriors, see :func:`lattices.posteriors`.
-    most : int
-        Arcs of ways around the oracle, and of the oracle itself, that are taken at most.
-
-    Returns
-    -------
-    dict
-        ``arcs``, rows of source, target, word, posterior, and the sum of 1 (oracle), 2 (1-best)
-        and 4 (chosen); parallel arcs of one word are one. ``states``, ``start``, ``finals``; and
-        ``all``, how many arcs the lattice has.
+    that it has more than the oracle between the two. Cost: O(arcs * log(arcs)).
 
     Examples
     --------
     >>> lattice = Lattice.from_arcs(
     ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9), (1, 2, "cat"), (1, 2, "hat", -9.0)], [2]
     ... )
-    >>> found = neighbourhood(lattice, [1, 2], most=3)
+    >>> found = select_neighbourhood(lattice, [1, 2], most=3)
     >>> for arc in found["arcs"]:
     ...     print(*arc)
     0 1 a 0.69 2
@@ -74,7 +51,7 @@ def neighbourhood(
     worth = _detours(lattice, path.tolist())
     keep = worth > -np.inf
     if keep.sum() > most:
-        # all that are worth as much go together: whole detours, as every arc of one is worth more
+        # arcs of equal value are added together, so whole detours are
         keep = worth > np.sort(worth)[-most - 1]
     marks = np.zeros(lattice.num_arcs, dtype=np.int64)
     for arcs, mark in ((path, ORACLE), (best, ONE_BEST), (np.asarray(chosen, np.int64), MBR)):

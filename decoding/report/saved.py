@@ -19,9 +19,9 @@ from decoding.report.segments import (
 from fstmetrics import Metric
 from fstmetrics.contract import decomposes
 from lattices.errors import Error, FormatError
-from lattices.formats.base import decoded_lines
+from lattices.formats.base import decode_lines
 from lattices.formats.references import References
-from lattices.formats.streams import display_name, opened
+from lattices.formats.streams import display_name, open_input
 
 #: bytes of a line that is looked at to tell results from spaces; confidences make long lines
 _LONGEST = 1 << 22
@@ -29,7 +29,7 @@ _LONGEST = 1 << 22
 
 def is_saved(path: str) -> bool:
     """Tell whether a file begins with a result that was written as a line of JSON."""
-    with opened(path) as (_, stream):
+    with open_input(path) as (_, stream):
         try:
             first = json.loads(stream.readline(_LONGEST))
         except (ValueError, RecursionError):
@@ -62,19 +62,13 @@ class SavedSegment:
 
 
 def read_saved(paths: Sequence[str]) -> tuple[dict[str, SavedSegment], list[Failure]]:
-    """Return the best results of each segment, by its id, and the lines that are none.
-
-    Parameters
-    ----------
-    paths
-        Files of oracles, of MBR decisions, or of both.
-    """
+    """Return the best results of each segment, by its id, and the lines that are none."""
     found: dict[str, SavedSegment] = {}
     failures = []
     for path in paths:
         name = display_name(path)
-        with opened(path) as (_, stream):
-            for number, text in decoded_lines(stream, name):
+        with open_input(path) as (_, stream):
+            for number, text in decode_lines(stream, name):
                 try:
                     _take(found, text, name, number)
                 except FormatError as problem:
@@ -104,7 +98,7 @@ def _take(found: dict[str, SavedSegment], text: str, name: str, number: int) -> 
     segment.results[kind] = fields
 
 
-def saved_outcomes(
+def read_outcomes(
     found: Mapping[str, SavedSegment],
     failures: Sequence[Failure],
     metrics: tuple[Metric, ...],

@@ -10,18 +10,18 @@ from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Results
 from decoding.extraction.oracle import Oracle, find_oracles
 from decoding.extraction.search import SEARCH, Search
-from decoding.minimum_risk.confusion import ConfusionNetwork
+from decoding.minimum_risk.confusion_network import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, edit
-from decoding.minimum_risk.results import Consensus, Method
+from decoding.minimum_risk.method import Consensus, Method
 from decoding.plain_json import json_text
-from decoding.report.pictures import neighbourhood, sentences
+from decoding.report.pictures import select_neighbourhood, sentences
 from decoding.tasks.curve import CurveTask
 from decoding.tasks.mbr import MBRTask
 from decoding.tasks.segments import is_unscored
 from fstmetrics import WER, Edit, Evaluator, Metric, Normalised
 from fstmetrics.alignment.metric import AlignmentMetric, Judgement
 from fstmetrics.contract import can_search, decomposes
-from fstmetrics.references import Reference, tokens_of
+from fstmetrics.references import Reference, split_tokens
 from lattices.algorithms import best
 from lattices.errors import OptionError, SpaceError
 from lattices.formats.references import References
@@ -134,16 +134,7 @@ class Chosen(NamedTuple):
 
 
 def oracle_label(metrics: Sequence[Metric] | Mapping[str, str], *oracles_of: set[str]) -> str:
-    """Return what oracles are called: under what metric they are best, unless there is but one.
-
-    Examples
-    --------
-    >>> from fstmetrics import GRR
-    >>> oracle_label([GRR()], {str(GRR())}), oracle_label([WER()], {str(GRR())})
-    ('oracle', 'grr:n=4,alpha=1,beta=0 oracle')
-    >>> oracle_label([WER(), GRR()], {""}, {str(GRR())})
-    'own or 4-GRR oracle'
-    """
+    """Return what oracles are called: under what metric they are best, unless there is but one."""
     known = metrics
     if not isinstance(known, Mapping):
         known = {str(metric): str(getattr(metric, "label", metric)) for metric in metrics}
@@ -270,11 +261,11 @@ class ReportTask:
             shown.append(Chosen(kind, label, found.tokens, found.hypothesis.score))
         stats: dict[str, Rows] = {
             "one_best": score_sentence(one_best, self.metrics, references),
-            "mbr": _plain(decision["stats"]),
+            "mbr": _to_plain(decision["stats"]),
         }
         if first is not None:
             rows = [None if found is None else found.stats for found in oracles]
-            stats["oracle"] = _plain(rows)
+            stats["oracle"] = _to_plain(rows)
         network, trouble = _network(space, choice, self.scale)
         extra: dict[str, Any] = {
             "method": choice.method,
@@ -305,7 +296,9 @@ class ReportTask:
         if not isinstance(space, Lattice):
             return {"list": sentences(space, scale=self.scale)}
         path = best(space).arcs if first is None else first.hypothesis.arcs
-        return {"lattice": neighbourhood(space, path, choice.hypothesis.arcs, scale=self.scale)}
+        return {
+            "lattice": select_neighbourhood(space, path, choice.hypothesis.arcs, scale=self.scale)
+        }
 
     def _curve(self, segment: Segment) -> SegmentCurvePoints | None:
         space = segment.space
@@ -322,7 +315,7 @@ class ReportTask:
             task = CurveTask(self.metrics, self.references, at=sizes)
             needed = len(self.at)
         (found,) = task.process([segment])
-        rows, reached = [_plain(row) for row in found["stats"]], found["sizes"]
+        rows, reached = [_to_plain(row) for row in found["stats"]], found["sizes"]
         more = needed - len(rows)
         return SegmentCurvePoints(
             "densities" if isinstance(space, Lattice) else "at",
@@ -346,21 +339,7 @@ def report_of(
     decomposes: bool = True,
     oracle_of: str = "",
 ) -> SegmentReport:
-    """Align the sentences of a segment, and spell out what the page has of it.
-
-    Parameters
-    ----------
-    shown
-        The sentences; at most one of each kind.
-    stats
-        As in :class:`SegmentReport`, as are the last ones.
-    metrics, references
-        What sentences are compared by, and with.
-    extra
-        What else the opened segment shows.
-    confidences
-        Of the words of the MBR decision.
-    """
+    """Align the sentences of a segment, and spell out what the page has of it."""
     judge = cast(Aligning, word_aligner(metrics).against(references)).judge
     others = [metric.against(references) for metric in metrics]
     # what was chosen in several ways is one sentence
@@ -382,11 +361,11 @@ def report_of(
                 "model": each.model_score,
                 "scores": scores[each.tokens],
                 "reference": judgement.reference,
-                "edits": [_coded(edit) for edit in edits],
+                "edits": [_encode_edit(edit) for edit in edits],
             }
         )
         if each.kind:
-            counts[each.kind] = counted(edits)
+            counts[each.kind] = count_errors(edits)
             errors[each.kind] = tuple(edit for edit in edits if edit.operation != "match")
         if each.kind == "mbr":
             right = tuple(e.operation == "match" for e in edits if e.operation != "deletion")
@@ -414,14 +393,8 @@ def report_of(
     )
 
 
-def counted(edits: Sequence[Edit]) -> ErrorCounts:
-    """Return the words of the reference and the errors of an alignment.
-
-    Examples
-    --------
-    >>> counted(WER().against(["the cat sat"]).judge("a cat").edits)
-    ErrorCounts(words=3, substitutions=1, insertions=0, deletions=1)
-    """
+def count_errors(edits: Sequence[Edit]) -> ErrorCounts:
+    """Return the words of the reference and the errors of an alignment."""
     kinds = [edit.operation for edit in edits]
     substitutions, insertions, deletions = (
         kinds.count(kind) for kind in ("substitution", "insertion", "deletion")
@@ -434,15 +407,15 @@ def score_sentence(
 ) -> Rows:
     """Return the statistics of a sentence under each metric."""
     evaluators: list[Evaluator] = [metric.against(references) for metric in metrics]
-    return _plain([evaluator.stats(tokens) for evaluator in evaluators])
+    return _to_plain([evaluator.stats(tokens) for evaluator in evaluators])
 
 
-def _plain(rows: Sequence[Any]) -> Rows:
+def _to_plain(rows: Sequence[Any]) -> Rows:
     """Return plain numbers: an array takes longer to pickle."""
     return tuple(None if row is None else tuple(row.tolist()) for row in rows)
 
 
-def _coded(edit: Edit) -> list[str]:
+def _encode_edit(edit: Edit) -> list[str]:
     """Return an edit as the page has it: its code, the word or words."""
     code = _CODES[edit.operation]
     if code == "=":
@@ -455,7 +428,7 @@ def _coded(edit: Edit) -> list[str]:
 
 def _text(reference: Reference) -> str:
     """Return a reference as text; of one that has alternatives nothing."""
-    return "" if isinstance(reference, Lattice) else " ".join(tokens_of(reference))
+    return "" if isinstance(reference, Lattice) else " ".join(split_tokens(reference))
 
 
 def _network(space: Space, choice: Consensus, scale: float) -> tuple[ConfusionNetwork | None, str]:
@@ -473,12 +446,6 @@ def network_bins(network: ConfusionNetwork) -> list[list[Any]]:
 
     A bin is the word of the sentence, "" for none; begin and end, or None; and pairs of the most
     probable alternatives and their posteriors.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -0.1), (0, 1, "the", -0.9)], [1])
-    >>> network_bins(edit(lattice).network)
-    [['a', None, None, [['a', 0.69], ['the', 0.31]]]]
     """
     times: Sequence[tuple[float | None, float | None]]
     times = network.times or [(None, None)] * len(network)

@@ -16,7 +16,7 @@ from decoding.report.segments import KINDS, Rows, SegmentCurvePoints, SegmentRep
 from fstmetrics import Edit, Metric
 from fstmetrics.statistics import Comparison, bootstrap, paired_bootstrap
 from fstmetrics.statistics.breakdown import frequent_errors, length_group, scores_by_group
-from fstmetrics.statistics.calibration import quality_of
+from fstmetrics.statistics.calibration import measure_quality
 from fstmetrics.statistics.systems import System
 from lattices.arrays import FloatColumn
 
@@ -26,15 +26,8 @@ BLOCK = 1 << 17
 SHOWN_FAILURES = 200
 
 
-def packed(text: str) -> str:
-    """Return text compressed, in letters that can stand anywhere in a page.
-
-    Examples
-    --------
-    >>> import base64
-    >>> gzip.decompress(base64.b64decode(packed("a cat")))
-    b'a cat'
-    """
+def pack(text: str) -> str:
+    """Return text compressed, in letters that can stand anywhere in a page."""
     # surrogates come from bytes that are no UTF-8: a page cannot hold them
     data = text.encode("utf-8", "replace")
     return b64encode(gzip.compress(data, 6, mtime=0)).decode("ascii")
@@ -119,13 +112,7 @@ class SystemReport:
         return [kind for kind in KINDS if len(self._stats.get(kind, ())) == len(self.ids)]
 
     def add(self, outcome: Done[SegmentReport] | Failure) -> None:
-        """Take in what became of one segment.
-
-        Raises
-        ------
-        OptionError
-            If it has no group, and groups are asked for.
-        """
+        """Take in what became of one segment."""
         self.records += outcome.position >= 0
         if isinstance(outcome, Failure):
             self.failures.append(outcome)
@@ -157,7 +144,7 @@ class SystemReport:
 
     def _pack(self) -> None:
         if self._waiting:
-            self.blocks.append(packed(f"[{','.join(self._waiting)}]"))
+            self.blocks.append(pack(f"[{','.join(self._waiting)}]"))
             self._sizes.append(len(self._waiting))
         self._waiting, self._waiting_size = [], 0
 
@@ -198,15 +185,7 @@ class SystemReport:
         return None if rows is None else [round(float(metric.score(row)), 5) for row in rows]
 
     def content(self, *, samples: int, level: float, seed: int, top: int) -> dict[str, Any]:
-        """Return what the page shows of the corpus.
-
-        Parameters
-        ----------
-        samples, level, seed
-            As in :func:`fstmetrics.statistics.bootstrap`.
-        top : int
-            How many errors of each kind are listed.
-        """
+        """Return what the page shows of the corpus."""
         options = {"samples": samples, "level": level, "seed": seed}
         return {
             "name": self.name,
@@ -232,7 +211,7 @@ class SystemReport:
 
     def _reliability(self) -> dict[str, Any]:
         """Return words and right words by confidence, and how far confidences are from them."""
-        found = quality_of(self._confidences, self._right)
+        found = measure_quality(self._confidences, self._right)
         return {
             "bins": [
                 [each.words, each.confidence, round(each.correct * each.words) if each.words else 0]
@@ -256,7 +235,7 @@ class SystemReport:
         interval = [estimate.interval.low, estimate.interval.high]
         first = self.matrix("one_best", place) if kind != "one_best" else None
         against = None if first is None else paired_bootstrap(metric, rows, first, **options)
-        return {"score": estimate.score, "interval": interval, "effect": _plain(against)}
+        return {"score": estimate.score, "interval": interval, "effect": _to_plain(against)}
 
     def _curve(self, kind: str) -> dict[str, Any]:
         """Return the points of a curve; at the end, those that add nothing are left out."""
@@ -348,7 +327,7 @@ def comparisons(
                 found = paired_bootstrap(
                     metric, both[0], both[1], samples=samples, level=level, seed=seed
                 )
-            effects[kind].append(_plain(found))
+            effects[kind].append(_to_plain(found))
     only = [
         [id for id in system.ids if id not in of_other]
         for system, of_other in zip(systems, reversed(rows), strict=True)
@@ -356,7 +335,7 @@ def comparisons(
     return {"shared": len(shared), "only": [len(ids) for ids in only], "effects": effects}
 
 
-def _plain(found: Comparison | None) -> dict[str, Any] | None:
+def _to_plain(found: Comparison | None) -> dict[str, Any] | None:
     if found is None or found.interval is None:
         return None
     interval = [found.interval.low, found.interval.high]

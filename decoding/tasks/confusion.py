@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Layout, Table, Totals
-from decoding.minimum_risk.confusion import ConfidentWord, ConfusionNetwork
+from decoding.minimum_risk.confusion_network import ConfidentWord, ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, edit, edit_batch
 from lattices.errors import OptionError, SpaceError
 from lattices.formats import FORMATS
@@ -20,7 +20,7 @@ from lattices.formats.references.ctm import ctm_lines
 from lattices.formats.references.nist import TimedWord
 
 if TYPE_CHECKING:
-    from decoding.minimum_risk.results import Consensus
+    from decoding.minimum_risk.method import Consensus
     from fstmetrics.statistics.calibration import Calibration
 
 
@@ -49,13 +49,7 @@ def words_of(
 def network_ctm(
     network: ConfusionNetwork, channel: str = "1", calibration: Calibration | None = None
 ) -> str:
-    """Return the words of the sentence as lines of ctm, with times and confidences.
-
-    Raises
-    ------
-    SpaceError
-        If the space has no times.
-    """
+    """Return the words of the sentence as lines of ctm, with times and confidences."""
     if network.bin_begin is None:
         raise SpaceError("there are no times in the lattice, and ctm has a time for every word")
     return ctm_lines(
@@ -127,7 +121,7 @@ def network_text(network: ConfusionNetwork, format: str) -> str:
     's1 [ <eps> 1.0 ] [ a 1.0 ] [ <eps> 1.0 ] \n'
     """
     stream = io.BytesIO()
-    # there is no room for times and references in either, whoever writes them
+    # neither format has fields for times and references
     FORMATS.get(format).write(stream, [network.to_lattice()], Unsupported(format, allowed=True))
     return stream.getvalue().decode("utf-8")
 

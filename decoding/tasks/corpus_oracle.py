@@ -10,12 +10,12 @@ import numpy as np
 
 from decoding.corpus.outcomes import Done, Failure, Segment
 from decoding.corpus.table import Layout, Results, Table, Totals
-from decoding.extraction.corpus import candidates, choose, sum_of
+from decoding.extraction.corpus_oracle import candidates, choose, sum_rows
 from decoding.extraction.corpus_selection import CorpusChoice
 from decoding.extraction.results import OracleBatch, score_hypothesis
 from decoding.extraction.search import SEARCH, Search
 from decoding.tasks.oracle import COUNTS, KINDS, OracleTask, sentence_columns
-from decoding.tasks.segments import evaluators_of, is_unscored, references_of, space_size
+from decoding.tasks.segments import is_unscored, make_evaluators, references_of, space_size
 from fstmetrics import Metric
 from fstmetrics.contract import decomposes
 from lattices.arrays import FloatColumn
@@ -63,7 +63,7 @@ class CandidatesTask:
         """Return the candidates of each segment."""
         references = references_of(segments, self.references)
         spaces = [segment.space for segment in segments]
-        first, *others = (evaluators_of(each, spaces, references) for each in self.metrics)
+        first, *others = (make_evaluators(each, spaces, references) for each in self.metrics)
         check_filled(spaces)
         found = candidates(spaces, first, self.search)
         sentences = OracleBatch(
@@ -141,17 +141,17 @@ class CorpusDecision:
         exact = False
         if kept:
             choice = choose([each["candidates"] for each in kept], self.task.metrics[0])
-            sentences = sum_of(each["each_stats"][each["candidates"].sentence] for each in kept)
+            sentences = sum_rows(each["each_stats"][each["candidates"].sentence] for each in kept)
             self.decided = choice, sentences
             places, exact = iter(choice.places.tolist()), choice.exact
         for outcome in waiting:
             if isinstance(outcome, Failure):
                 yield outcome
             else:
-                result = self._chosen(outcome.result, next(places), exact)
+                result = self._choose(outcome.result, next(places), exact)
                 yield Done(outcome.position, outcome.path, outcome.line, outcome.id, result)
 
-    def _chosen(self, found: Results, place: int, exact: bool) -> Results:
+    def _choose(self, found: Results, place: int, exact: bool) -> Results:
         """Return one candidate of a segment, as :class:`OracleTask` has its oracle."""
         counts = (1, exact, found["arcs"], found["decomposes"], found["unscored"], False)
         both = (

@@ -11,7 +11,7 @@ from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Layout, Table, Totals
 from decoding.extraction.oracle import Oracle, density_curve, oracle_at
 from decoding.extraction.search import SEARCH, Search
-from decoding.tasks.segments import evaluators_of, is_unscored, references_of, score_rows
+from decoding.tasks.segments import is_unscored, make_evaluators, references_of, score_rows
 from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import decomposes
 from lattices.algorithms import best_words
@@ -72,7 +72,7 @@ class CurveTask:
         """Return the points of each segment."""
         references = references_of(segments, self.references)
         spaces = [segment.space for segment in segments]
-        first, *others = (evaluators_of(each, spaces, references) for each in self.metrics)
+        first, *others = (make_evaluators(each, spaces, references) for each in self.metrics)
         found = [self._curve(*each) for each in zip(spaces, first, strict=True)]
         points = [[oracle for _, oracle in of_segment] for of_segment in found]
         # by metric, then by point, then by segment

@@ -25,7 +25,7 @@ from lattices.spaces import NBest, Space
 from lattices.vocabulary import EPSILON
 
 if TYPE_CHECKING:
-    from decoding.minimum_risk.results import Consensus, Method, Spaces
+    from decoding.minimum_risk.method import Consensus, Method, Spaces
     from fstmetrics.statistics.calibration import Calibration
 
 #: what the summaries of other commands have
@@ -148,7 +148,7 @@ class MBRTask:
     def _choose(self, segments: Sequence[Segment]) -> list[Sequence[Consensus]]:
         """Return what is chosen for each segment, best first."""
         from decoding.minimum_risk.mbr import decide_batch, method_class
-        from decoding.minimum_risk.results import Method
+        from decoding.minimum_risk.method import Method
 
         method = self.method
         if isinstance(method, str) and (method != "auto" or self.k > 1):

@@ -11,12 +11,12 @@ import numpy as np
 
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Layout, Table, Totals
-from decoding.extraction.oracle import ranked_oracles, search_oracles
+from decoding.extraction.oracle import rank_oracles, search_oracles
 from decoding.extraction.results import OracleBatch
 from decoding.extraction.search import SEARCH, Search
 from decoding.tasks.segments import (
-    evaluators_of,
     is_unscored,
+    make_evaluators,
     references_of,
     score_rows,
     space_size,
@@ -79,7 +79,7 @@ class OracleTask:
         """Return the oracles of each segment, and what the model's own best scores."""
         references = references_of(segments, self.references)
         spaces = [segment.space for segment in segments]
-        first, *others = (evaluators_of(each, spaces, references) for each in self.metrics)
+        first, *others = (make_evaluators(each, spaces, references) for each in self.metrics)
         found, sizes = self._search(spaces, first)
         if found.beside is not None:
             words, own = found.beside
@@ -147,7 +147,7 @@ class OracleTask:
                 spaces, evaluators, self.search, model_weight=weight, one_best=True
             ), None
         ranked = [
-            ranked_oracles(space, each, self.k, self.search, worst=worst, model_weight=weight)
+            rank_oracles(space, each, self.k, self.search, worst=worst, model_weight=weight)
             for space, each in zip(spaces, evaluators, strict=True)
         ]
         return OracleBatch(chain.from_iterable(ranked)), [len(some) for some in ranked]

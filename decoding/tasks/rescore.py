@@ -8,7 +8,7 @@ from typing import Any
 
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Layout, Table, Totals
-from decoding.corpus.transforms import Rescored, unweighted
+from decoding.corpus.transforms import Rescored, list_unweighted
 from decoding.tasks.segments import Scored, is_unscored
 from fstmetrics import Metric
 from lattices.algorithms import best, best_words
@@ -69,7 +69,9 @@ class RescoreTask:
             optional=["scores"],
             about={
                 "engine": ["model"] * len(segments),
-                "unweighted": [unweighted(segment.space, self.weights) for segment in segments],
+                "unweighted": [
+                    list_unweighted(segment.space, self.weights) for segment in segments
+                ],
             },
             sums=self.layout.sums(
                 len(segments),

@@ -22,7 +22,7 @@ def references_of(
     return [segment.references(given, required=True) for segment in segments]
 
 
-def evaluators_of(
+def make_evaluators(
     metric: Metric, spaces: Sequence[Space], references: Sequence[tuple[Reference, ...]]
 ) -> list[Evaluator]:
     """Return an evaluator for each segment, with its source where the metric takes one."""
@@ -65,15 +65,7 @@ def is_unscored(space: Space) -> bool:
 
 
 class Scored:
-    """What sentences of segments score, where there are references.
-
-    Parameters
-    ----------
-    segments
-    given : References or None
-        Those of the segments themselves if None.
-    metrics
-    """
+    """What sentences of segments score, where there are references."""
 
     def __init__(
         self, segments: Sequence[Segment], given: References | None, metrics: Sequence[Metric]

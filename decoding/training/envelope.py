@@ -19,8 +19,8 @@ from decoding._native import envelopes, feature_lines, list_envelope
 from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import nbest_stats
 from lattices.algorithms import sample_paths
-from lattices.algorithms.kbest import too_many_edges
-from lattices.algorithms.paths import no_complete_path
+from lattices.algorithms.kbest import explain_too_many_edges
+from lattices.algorithms.paths import explain_no_path
 from lattices.arrays import Array, FloatColumn, IntColumn, column, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError, SpaceError
@@ -30,7 +30,7 @@ from lattices.spaces.features import (
     Weights,
     matrix_columns,
     weight_vector,
-    widened_rows,
+    widen_rows,
 )
 from lattices.vocabulary import Vocabulary
 
@@ -49,7 +49,7 @@ class Envelope:
         The score of the segment's hypothesis at a step is ``intercept + step * slope``; slopes
         ascend.
     left : float64 column
-        The step where each segment begins; the first begins at ``-inf``. Steps ascend.
+        The step where each segment begins; the first begins at ``-inf``.
     arcs, arc_offset : int32 columns
         The hypothesis of segment ``i`` is ``arcs[arc_offset[i]:arc_offset[i + 1]]``: arcs of a
         lattice, edges of a forest, or the one entry of a list.
@@ -88,37 +88,7 @@ class Envelope:
 def envelope(space: Space, weights: Weights, direction: Weights) -> Envelope:
     """Return who is best under ``weights + step * direction``, for every step.
 
-    Segments are those of positive length: a hypothesis that is best in a single point, where
-    others cross, has none, nor has one whose segment is shorter than a step can be told from
-    the next in double precision. Of hypotheses with equal lines one is there, of a list the
-    first. Sums of slopes and intercepts are exact: both are rounded once, to multiples of a power
-    of two that no sum loses; so ties do not depend on rounding.
-
-    Cost: O(n log n) for a list. For lattices and forests it is O(arcs times segments of a
-    state), and the segments of a state are at most its arcs with all those below (Macherey et
-    al. 2008; in forests likewise, Kumar et al. 2009), and a few dozen in practice.
-
-    Parameters
-    ----------
-    space : Lattice, NBest or Forest
-        With features.
-    weights, direction : mapping of str to float, or array
-        In the manner of ``space.reweighted``.
-
-    Raises
-    ------
-    SpaceError
-        If the space has no features, no complete path or no entry, or if scores are too large.
-
-    References
-    ----------
-    Och. Minimum error rate training in statistical machine translation. ACL 2003.
-
-    Macherey, Och, Thayer and Uszkoreit. Lattice-based minimum error rate training for
-    statistical machine translation. EMNLP 2008.
-
-    Kumar, Macherey, Dyer and Och. Efficient minimum error rate training and minimum Bayes-risk
-    decoding for translation hypergraphs and lattices. ACL 2009.
+    Cost: O(n log n) for a list.
 
     Examples
     --------
@@ -136,13 +106,7 @@ def envelope(space: Space, weights: Weights, direction: Weights) -> Envelope:
 
 
 def feature_rows(space: Space) -> FeatureMatrix:
-    """Return the features of all that has a line: entries, edges, or arcs and then states.
-
-    Raises
-    ------
-    SpaceError
-        If there are none.
-    """
+    """Return the features of all that has a line: entries, edges, or arcs and then states."""
     if space.features is None:
         raise SpaceError(f"space {space.id!r} has no features to weight")
     if not isinstance(space, Lattice):
@@ -166,15 +130,15 @@ def envelopes_of_lines(
     """
     lines = column(lines, np.float64)
     graphs = [number for number, space in enumerate(spaces) if not isinstance(space, NBest)]
-    found = iter(_of_graphs(spaces, graphs, lines, offset, workers) if graphs else ())
+    found = iter(_make_graph_envelopes(spaces, graphs, lines, offset, workers) if graphs else ())
     for number, space in enumerate(spaces):
         if isinstance(space, NBest):
-            yield _of_list(space, lines[offset[number] : offset[number + 1]])
+            yield _make_list_envelope(space, lines[offset[number] : offset[number + 1]])
         else:
             yield next(found)
 
 
-def _of_graphs(
+def _make_graph_envelopes(
     spaces: Sequence[Space], graphs: list[int], lines: Array, offset: Sequence[int], workers: int
 ) -> Iterator[Envelope]:
     if len(graphs) < len(spaces):
@@ -186,16 +150,16 @@ def _of_graphs(
     found = envelopes(handles, lines, np.array(offset, np.int64), workers)
     culprit, problem = found[-2:]
     if problem == _NO_PATH:
-        raise no_complete_path(chosen[culprit])
+        raise explain_no_path(chosen[culprit])
     if problem == _TOO_LARGE:
         name = chosen[culprit].id
         raise SpaceError(f"the scores of space {name!r} are too large to be added up")
     if problem == _TOO_MANY_EDGES:
-        raise too_many_edges(chosen[culprit])
+        raise explain_too_many_edges(chosen[culprit])
     return _cut(chosen, *found[:-2])
 
 
-def _of_list(nbest: NBest, lines: FloatColumn) -> Envelope:
+def _make_list_envelope(nbest: NBest, lines: FloatColumn) -> Envelope:
     if not len(nbest):
         raise SpaceError(f"n-best list {nbest.id!r} is empty")
     if not np.abs(lines).max() < 1e300:
@@ -295,16 +259,6 @@ class EnvelopeCorpus:
     The features of all spaces stand in one sparse matrix, so that a line costs one product; and
     the statistics of a sentence are computed once, however often it is best.
 
-    Parameters
-    ----------
-    spaces : sequence of Lattice, NBest or Forest
-        Of any kinds, with features. A feature that a space does not have is 0 there.
-    evaluators : sequence of Evaluator
-        ``metric.against(references)`` of each, all of one metric.
-    earlier : EnvelopeCorpus, optional
-        One for the same segments: where a space still has the same vocabulary, statistics that
-        are known are not computed again.
-
     Attributes
     ----------
     names : tuple of str
@@ -341,7 +295,7 @@ class EnvelopeCorpus:
         column = {name: place for place, name in enumerate(self.names)}
         rows = [feature_rows(space) for space in spaces]
         blocks = [
-            widened_rows(some, space.feature_names, column, some.shape[0])
+            widen_rows(some, space.feature_names, column, some.shape[0])
             for some, space in zip(rows, spaces, strict=True)
         ]
         self._offset = np.cumsum([0, *(block.shape[0] for block in blocks)]).tolist()
@@ -406,7 +360,7 @@ class EnvelopeCorpus:
         table, step = np.concatenate(rows), np.concatenate(left)
         first = np.isneginf(step)
         change = table[1:] - table[:-1]
-        # neighbours with equal statistics are one, whatever their words
+        # neighbouring segments with equal statistics are merged
         real = ~first[1:] & change.any(axis=1)
         step, change = step[1:][real], change[real]
         order = np.argsort(step, kind="stable")

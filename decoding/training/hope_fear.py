@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from decoding.extraction.oracle import find_oracles, ranked_oracles
+from decoding.extraction.oracle import find_oracles, rank_oracles
 from decoding.extraction.results import Oracle, score_hypothesis
 from decoding.extraction.search import Search, SearchOptions
 from fstmetrics import Evaluator
@@ -37,7 +37,7 @@ from fstmetrics.contract import EVALUATOR, EVALUATORS, nbest_stats, quality, sco
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
-from lattices.records import Record
+from lattices.records import PlainRecord
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import NUMBER, SPACE, SPACES, check_filled, takes
 from lattices.spaces.features import Weights
@@ -50,7 +50,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class HopeFear(Record):
+class HopeFear(PlainRecord):
     """Four sentences of a space, each with its model score, its features and its metric.
 
     Attributes
@@ -152,17 +152,17 @@ def hope_fears(
     graphs: dict[int, Lattice | Forest] = {}
     for place, space in enumerate(spaces):
         if isinstance(space, NBest):
-            found[place] = _of_list(space, evaluators[place], scale)
+            found[place] = _search_list(space, evaluators[place], scale)
         else:
             graphs[place] = space
     if graphs:
         judges = [evaluators[place] for place in graphs]
-        of_graphs = _of_graphs(list(graphs.values()), judges, scale, limits)
+        of_graphs = _search_graphs(list(graphs.values()), judges, scale, limits)
         found.update(zip(graphs, of_graphs, strict=True))
     return [found[place] for place in range(len(spaces))]
 
 
-def _of_graphs(
+def _search_graphs(
     spaces: Sequence[Lattice | Forest],
     evaluators: Sequence[Evaluator],
     scale: float,
@@ -175,42 +175,34 @@ def _of_graphs(
     )
 
     def fear(pair: tuple[Lattice | Forest, Evaluator]) -> Oracle:
-        return ranked_oracles(*pair, 1, search, worst=True, model_weight=-model_weight)[0]
+        return rank_oracles(*pair, 1, search, worst=True, model_weight=-model_weight)[0]
 
-    fears = _in_threads(fear, pairs, search.workers)
+    fears = _search_in_threads(fear, pairs, search.workers)
     bests = [score_hypothesis(best(space), evaluator, True, "model") for space, evaluator in pairs]
     return [HopeFear(*found) for found in zip(hopes, fears, tops, bests, strict=True)]
 
 
-def _in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
+def _search_in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
     if workers == 1:
         return [function(item) for item in items]
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(function, items))
 
 
-def _of_list(nbest: NBest, evaluator: Evaluator, scale: float) -> HopeFear:
+def _search_list(nbest: NBest, evaluator: Evaluator, scale: float) -> HopeFear:
     check_filled([nbest])
     scores = scores_of(evaluator.metric, nbest_stats(evaluator, nbest))
     worth = scale * quality(evaluator.metric, 1.0) * scores
     values = (nbest.score + worth, nbest.score - worth, worth, nbest.score)
     return HopeFear(
         *(
-            score_hypothesis(nbest[first_best(nbest, each)], evaluator, True, "scorer")
+            score_hypothesis(nbest[find_first_best(nbest, each)], evaluator, True, "scorer")
             for each in values
         )
     )
 
 
-def first_best(nbest: NBest, values: FloatColumn) -> int:
-    """Return the entry of the highest value; of equals that of the highest score, then the first.
-
-    Examples
-    --------
-    >>> from lattices import Hypothesis
-    >>> some = [Hypothesis(("a",), -2.0), Hypothesis(("b",), -1.0), Hypothesis(("c",), -1.0)]
-    >>> first_best(NBest.from_hypotheses(some), np.array([0.5, 0.5, 0.5]))
-    1
-    """
+def find_first_best(nbest: NBest, values: FloatColumn) -> int:
+    """Return the entry of the highest value; of ties the highest score, then the first."""
     chosen = np.flatnonzero(values == values.max())
     return int(chosen[np.argmax(nbest.score[chosen])])

@@ -22,14 +22,14 @@ from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
-from decoding.plain_json import check_seal, read_json, sealed_json
+from decoding.plain_json import check_seal, read_json, seal_json
 from decoding.training.envelope import EnvelopeCorpus
 from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import METRIC, quality
 from fstmetrics.references import Reference
 from lattices.errors import FormatError, OptionError
-from lattices.formats.streams import PathLike, created
-from lattices.records import shown
+from lattices.formats.streams import PathLike, open_output
+from lattices.records import show
 from lattices.spaces import Space
 from lattices.spaces.arguments import SPACES, check_filled
 
@@ -64,7 +64,7 @@ class TrainingTask:
         METRIC.check("fit", "metric", metric)
         self.spaces = tuple(spaces)
         SPACES.check("fit", "spaces", self.spaces)
-        listed = [tuple(some) for some in _checked_lists(references)]
+        listed = [tuple(some) for some in _check_lists(references)]
         if len(self.spaces) != len(listed):
             raise OptionError(
                 f"{len(self.spaces)} spaces, but references for {len(listed)} segments"
@@ -84,14 +84,14 @@ class TrainingTask:
             named.append(held_out.digest)
         self.digest: str = sha256(json.dumps(named).encode()).hexdigest()
 
-    def held_out_score(self, weights: Mapping[str, float]) -> float | None:
-        """Return the metric of what was held out, under weights; one that is not there is 0."""
+    def score_held_out(self, weights: Mapping[str, float]) -> float | None:
+        """Return the metric on the held-out spaces under weights; a missing weight is 0."""
         if self.dev is None:
             return None
         return self.dev.score([weights.get(name, 0.0) for name in self.dev.names])
 
 
-def _checked_lists(references: Iterable[Iterable[Reference]]) -> Iterator[Iterable[Reference]]:
+def _check_lists(references: Iterable[Iterable[Reference]]) -> Iterator[Iterable[Reference]]:
     for some in references:
         if isinstance(some, str):
             raise OptionError(f"a list of references for each segment, not the text {some[:40]!r}")
@@ -132,8 +132,8 @@ class Round:
     seconds : float
         How long the round took, by the clock.
     weights : mapping of str to float
-        Those that the learner would return if this were the best round: the average so far, of
-        one that averages.
+        Those that the learner would return if this were the best round: the average so far, of one
+        that averages.
     details : mapping
         What else the learner tells.
     held_out : float, optional
@@ -186,7 +186,7 @@ class History(Sequence[Round]):
 
         columns = self.as_columns()
         return html_table(
-            ([shown(value) for value in row] for row in zip(*columns.values(), strict=True)),
+            ([show(value) for value in row] for row in zip(*columns.values(), strict=True)),
             list(columns),
         )
 
@@ -342,8 +342,8 @@ class Learner(ABC):
                 numbers = {k: v for k, v in done.details.items() if not isinstance(v, str)}
                 if done.held_out is not None:
                     numbers["held out"] = done.held_out
-                told = "".join(f", {name} {_shown(each)}" for name, each in numbers.items())
-                show(f"{self.name}: round {done.number}{told}, {metric} {_shown(done.score)}")
+                told = "".join(f", {name} {_show(each)}" for name, each in numbers.items())
+                show(f"{self.name}: round {done.number}{told}, {metric} {_show(done.score)}")
         self._warn(metric)
         return self
 
@@ -351,7 +351,7 @@ class Learner(ABC):
         begun = time.monotonic()
         score = self.begin(task)
         weights = dict(self.weights)
-        held_out = task.held_out_score(weights)
+        held_out = task.score_held_out(weights)
         seconds = time.monotonic() - begun
         self.began = Round(len(self.history), score, seconds, weights, {}, held_out)
         self.chosen, self.finished, self._task = self.began, False, task.digest
@@ -360,7 +360,7 @@ class Learner(ABC):
         begun = time.monotonic()
         score, details = self.round(task)
         weights = self.result()
-        held_out = task.held_out_score(weights)
+        held_out = task.score_held_out(weights)
         seconds = time.monotonic() - begun
         done = Round(len(self.history) + 1, score, seconds, weights, details, held_out)
         self.history = History([*self.history, done])
@@ -386,8 +386,8 @@ class Learner(ABC):
             where = "the training spaces" if began.held_out is None else "the held-out spaces"
             warnings.warn(
                 f"{self.name} found nothing better than the weights it began with, which are "
-                f"kept: {metric} of {where} was {_shown(began.decisive)} at the start, and at "
-                f"best {_shown(best.decisive)}, after round {best.number}",
+                f"kept: {metric} of {where} was {_show(began.decisive)} at the start, and at "
+                f"best {_show(best.decisive)}, after round {best.number}",
                 TrainingWarning,
                 stacklevel=3,
             )
@@ -435,7 +435,7 @@ class Learner(ABC):
         """Return the options by name, as JSON."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
 
-    def _saved(self) -> dict[str, Any]:
+    def _dump(self) -> dict[str, Any]:
         return {
             "weights": self.weights,
             "finished": self.finished,
@@ -459,10 +459,10 @@ class Learner(ABC):
     def save(self, path: PathLike) -> None:
         """Write options and state to a JSON file, which takes its name when it is complete."""
         content = {
-            "learner": self.name, "version": _VERSION, "options": self.options(), **self._saved(),
+            "learner": self.name, "version": _VERSION, "options": self.options(), **self._dump(),
         }  # fmt: skip
-        with created(path) as stream:
-            stream.write(sealed_json(content))
+        with open_output(path) as stream:
+            stream.write(seal_json(content))
 
     @classmethod
     def load(cls: type[L], path: PathLike) -> L:
@@ -490,12 +490,12 @@ class Learner(ABC):
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise FormatError(f"no whole checkpoint: {problem!r}", place) from None
         if missing:
-            # their defaults now need not be what the fit was begun with
+            # today's defaults may differ from those of the fit
             raise FormatError(f"of another version: no option {', '.join(missing)}", place)
         return learner
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     return f"{value:.5f}" if isinstance(value, float) else str(value)
 
 

@@ -24,22 +24,7 @@ LEARNERS = {
 
 
 def learner(name: str) -> type[Learner]:
-    """Return the class of a learner.
-
-    Raises
-    ------
-    OptionError
-        If there is none of that name.
-
-    Examples
-    --------
-    >>> learner("mira").name
-    'mira'
-    >>> learner("mirra")
-    Traceback (most recent call last):
-    ...
-    lattices.errors.OptionError: no learner 'mirra'; did you mean 'mira'? ...
-    """
+    """Return the class of a learner."""
     try:
         module, _, kind = LEARNERS[name].partition(":")
     except KeyError:

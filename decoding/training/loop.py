@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 import lattices
-from decoding.plain_json import check_seal, read_json, sealed_json
+from decoding.plain_json import check_seal, read_json, seal_json
 from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.learner import HeldOut, Learner, TrainingTask
 from fstmetrics import Metric
@@ -23,9 +23,9 @@ from fstmetrics.references import Reference
 from lattices.algorithms import union
 from lattices.arrays import IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
-from lattices.formats.streams import PathLike, created
+from lattices.formats.streams import PathLike, open_output
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
-from lattices.spaces.features import FeatureMatrix, widened_rows
+from lattices.spaces.features import FeatureMatrix, widen_rows
 from lattices.vocabulary import Vocabulary
 
 L = TypeVar("L", bound=Learner)
@@ -73,24 +73,7 @@ class Decoding:
 class DecoderLoop(Generic[L]):
     """Training with a decoder in the loop, by any learner.
 
-    A list, or a pruned lattice, holds what is good under the weights it was decoded with; weights
-    trained on it may like what it does not hold. So the decoder is asked again, and the learner
-    is given all that it ever said (Och 2003). The loop ends when the decoder says nothing new,
-    when the weights do not move any more (a fit that finds nothing better leaves them as they
-    are), or after ``most_decodes``; the weights that won are those whose own decoding scored best,
-    or that are best on what was held out, and they are never weights that nobody decoded with.
-
-    Parameters
-    ----------
-    decode : callable
-        Called with weights by name; returns one space for each segment, always in one order.
-    learner : Learner
-        With weights to start with.
-    most_decodes : int
-    tolerance : float
-        The weights have come to rest when none moves by more than this share of the largest.
-    keep : bool
-        Whether to add to what was decoded before; False trains on the last decoding alone.
+    So the decoder is asked again, and the learner is given all that it ever said (Och 2003).
 
     Attributes
     ----------
@@ -140,28 +123,7 @@ class DecoderLoop(Generic[L]):
         checkpoint: PathLike | None = None,
         progress: bool = True,
     ) -> Mapping[str, float]:
-        """Decode and train in turn; return the weights whose decoding was best.
-
-        Parameters
-        ----------
-        references : iterable
-            One list of references for each segment.
-        metric : Metric
-        dev : pair of spaces and references, optional
-            Held out: rounds of the learner and decodings are chosen by the metric there.
-        checkpoint : path, optional
-            A folder, made if need be. A run that finds one there goes on with it, with the
-            learner as it was saved, and comes to the same weights as one that was never stopped.
-        progress : bool
-            Whether the learner says how far it is.
-
-        Raises
-        ------
-        OptionError
-            If the decoder returns another number of segments than there are references for, or
-            nothing for one of them, or if the checkpoint is of another metric or other spaces
-            held out.
-        """
+        """Decode and train in turn; return the weights whose decoding was best."""
         if dev is not None:
             dev = tuple(dev[0]), tuple(tuple(some) for some in dev[1])
         listed = [tuple(some) for some in references]
@@ -170,7 +132,7 @@ class DecoderLoop(Generic[L]):
         is_trained = False
         self._forget()
         if folder is not None and (folder / _STATE).exists():
-            spaces, is_trained = self._resumed(folder, metric, dev)
+            spaces, is_trained = self._resume(folder, metric, dev)
         while not self._is_over():
             if self.decodings and not is_trained:
                 file = None if folder is None else folder / _LEARNER
@@ -180,7 +142,7 @@ class DecoderLoop(Generic[L]):
             is_trained = False
             if self.decodings and self._is_at_rest():
                 break
-            spaces = self._decoded(spaces, listed, metric, dev)
+            spaces = self._decode(spaces, listed, metric, dev)
             if folder is not None:
                 self._save(folder, spaces, metric, dev)
         return self.weights
@@ -201,14 +163,14 @@ class DecoderLoop(Generic[L]):
         moves = (abs(now.get(name, 0.0) - before.get(name, 0.0)) for name in names)
         return max(moves, default=0.0) <= self.tolerance * largest
 
-    def _decoded(
+    def _decode(
         self,
         spaces: list[Space],
         references: list[tuple[Reference, ...]],
         metric: Metric,
         dev: HeldOut | None,
     ) -> list[Space]:
-        """Decode with the learner's weights; return all that the learner is to know."""
+        """Decode with the learner's weights; return the spaces to train on."""
         weights = dict(self.learner.weights)
         said = list(self.decode(weights))
         task = TrainingTask(said, references, metric, dev)
@@ -216,12 +178,12 @@ class DecoderLoop(Generic[L]):
         score = corpus.score([weights.get(name, 0.0) for name in corpus.names])
         together = said
         if spaces and self.keep:
-            together = [accumulated(*pair) for pair in zip(spaces, said, strict=True)]
+            together = [accumulate_lists(*pair) for pair in zip(spaces, said, strict=True)]
         size = sum(len(space.score) for space in together)
         known = sum(len(space.score) for space in spaces) if self.keep else 0
         done = Decoding(
             len(self.decodings) + 1, weights, score, size, size - known,
-            task.held_out_score(weights),
+            task.score_held_out(weights),
         )  # fmt: skip
         best = max((quality(metric, each.decisive) for each in self.decodings), default=None)
         if best is None or quality(metric, done.decisive) > best:
@@ -241,13 +203,13 @@ class DecoderLoop(Generic[L]):
             "decodings": [vars(each) for each in self.decodings],
             "weights": dict(self.weights),
         }
-        # from here on the new files count, and the old ones do not
-        with created(folder / _STATE) as stream:
-            stream.write(sealed_json(content))
+        # from here on the new files are valid, and the old ones are not
+        with open_output(folder / _STATE) as stream:
+            stream.write(seal_json(content))
         for name in (_SPACES.format(count - 1), _BEFORE.format(count - 1), _LEARNER):
             (folder / name).unlink(missing_ok=True)
 
-    def _resumed(
+    def _resume(
         self, folder: Path, metric: Metric, dev: HeldOut | None
     ) -> tuple[list[Space], bool]:
         """Take up a run; return its spaces, and whether the learner is done with them."""
@@ -273,7 +235,7 @@ class DecoderLoop(Generic[L]):
         is_trained = False
         if (folder / _LEARNER).exists():
             later = type(self.learner).load(folder / _LEARNER)
-            # the file may be of a fit before the last decoding, if the fall came just then
+            # after a crash the file may be of the fit before the last decoding
             if len(later.history) > len(base.history):
                 self.learner, is_trained = later, later.finished
         return spaces, is_trained
@@ -286,30 +248,15 @@ def _digest(dev: HeldOut | None, metric: Metric) -> str | None:
 def accumulate(old: NBest, new: NBest) -> NBest:
     """Return one list with the entries of two lists of one segment, each once.
 
-    Entries with the same words and the same features are one; the first of them stays, with
-    its score, where it was. New entries follow in their order. A feature that a list does not
-    name is 0 there; without features on both sides the words alone count.
-
-    The vocabulary is that of the old list, which grows if the new one has words it does not
-    know. ``id``, ``source``, ``references`` and ``metadata`` are those of the old list, or of
-    the new one where the old has none. Cost: O(words and features of both).
-
-    Examples
-    --------
-    >>> from lattices import Hypothesis
-    >>> old = NBest.from_hypotheses([Hypothesis(("a",), -1.0, {"lm": 1.0})])
-    >>> new = NBest.from_hypotheses(
-    ...     [Hypothesis(("b",), -1.0, {"tm": 2.0}), Hypothesis(("a",), -3.0, {"lm": 1.0})]
-    ... )
-    >>> [(each.text, each.features) for each in accumulate(old, new)]
-    [('a', {'lm': 1.0}), ('b', {'tm': 2.0})]
+    Entries with the same words and the same features are one; the first of them stays, with its
+    score, where it was. New entries follow in their order. Cost: O(words and features of both).
     """
     names = tuple(dict.fromkeys((*old.feature_names, *new.feature_names)))
     features = None
     keys = [b""] * (len(old) + len(new))
     if old.features is not None or new.features is not None:
         column = {name: place for place, name in enumerate(names)}
-        both = [widened_rows(x.features, x.feature_names, column, len(x)) for x in (old, new)]
+        both = [widen_rows(x.features, x.feature_names, column, len(x)) for x in (old, new)]
         features = csr_array(vstack(both, format="csr"))
         features.sum_duplicates()
         features.eliminate_zeros()
@@ -338,32 +285,19 @@ def accumulate(old: NBest, new: NBest) -> NBest:
     )
 
 
-def lengthened(old: NBest | None, space: Lattice | Forest, found: Iterable[Hypothesis]) -> NBest:
-    """Return a list that stands in for a space, with more of its sentences.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b", -1.0)], finals=[1])
-    >>> one = lengthened(None, lattice, lattices.k_best(lattice, 1))
-    >>> [each.text for each in lengthened(one, lattice, lattices.k_best(lattice, 2))]
-    ['a', 'b']
-    """
+def extend_list(old: NBest | None, space: Lattice | Forest, found: Iterable[Hypothesis]) -> NBest:
+    """Return a k-best list used in place of a space, extended by further sentences."""
     new = NBest.from_hypotheses(
         found, vocabulary=space.vocabulary, feature_names=space.feature_names, id=space.id
     )
     return new if old is None or not len(old) else accumulate(old, new)
 
 
-def accumulated(old: Space, new: Space) -> Space:
+def accumulate_lists(old: Space, new: Space) -> Space:
     """Return what two spaces of one segment have, whatever their kind.
 
     Lists by :func:`accumulate`; lattices and forests by :func:`lattices.union`, in which a path
     that both have is there twice.
-
-    Raises
-    ------
-    OptionError
-        If they are not of one kind.
     """
     if isinstance(old, NBest) and isinstance(new, NBest):
         return accumulate(old, new)

@@ -37,12 +37,6 @@ def constraint(
     """Return the constraint that one sentence should beat another.
 
     Differences that are rounding are none: below ``least`` of what was subtracted.
-
-    Examples
-    --------
-    >>> one, other = (Hypothesis((), 0.0, {"lm": value, "wp": 1.0}) for value in (2.0, 1.5))
-    >>> constraint(one, other, 0.1)
-    Constraint(difference={'lm': 0.5}, loss=0.1)
     """
     ours, theirs = better.features, rival.features
     difference = {}
@@ -126,16 +120,16 @@ class PairLearner(CorpusLearner):
         square = self.state.get("squares", {}).get(name, 1.0)
         return 1.0 / square if square else 0.0
 
-    def squares(self) -> dict[str, float]:
+    def square_units(self) -> dict[str, float]:
         """Return the squared unit of each feature of the present task, for the state of a fit."""
         corpus = cast(LearnerCorpus, self._corpus)
         units = self.measure(corpus).tolist()
         return {name: unit * unit for name, unit in zip(corpus.names, units, strict=True)}
 
-    def pulled(
+    def pull(
         self, constraints: Sequence[Constraint], pulls: FloatColumn, rate: float
     ) -> dict[str, float]:
-        """Return a step of gradient descent: the differences, each by how hard it is pulled."""
+        """Return the gradient step: the differences, weighted by the derivative of the loss."""
         moved: dict[str, float] = {}
         for each, pull in zip(constraints, pulls.tolist(), strict=True):
             if pull:
@@ -194,8 +188,8 @@ class DocumentLearner(PairLearner):
         decay = self.decay(corpus)
         if decay:
             size = decay / (1.0 - decay)
-            rows = corpus.said(range(len(corpus.spaces)), weights)
-            corpus.within(size * rows.mean(axis=0), size)
+            rows = corpus.score_best(range(len(corpus.spaces)), weights)
+            corpus.judge_within(size * rows.mean(axis=0), size)
 
 
 def logistic_pulls(margins: FloatColumn, losses: FloatColumn) -> FloatColumn:

@@ -22,9 +22,9 @@ from lattices.errors import OptionError
 from lattices.spaces import Space
 from lattices.spaces.features import Weights
 
-#: an interval narrower than this, as a share of the steps around it, is not aimed at
+#: least width of an interval, relative to its steps, for it to be chosen
 NARROWEST = 1e-9
-#: how far an infinite interval goes beyond its turn, as a share of what its step is measured by
+#: step into an infinite interval, relative to the scale of the line
 CUT = 0.2
 
 
@@ -68,32 +68,7 @@ def line_search(
     """Return the best step along a line, over all steps there are.
 
     Between two turns of the envelopes the corpus does not change, so that one score for each
-    interval says all; statistics are carried from each to the next by differences. The score
-    returned is that of statistics added up anew.
-
-    Of the intervals with the best score the widest is taken, then the one nearest to 0, then
-    the left one; the step is its middle. The unit of width is the length of the weights in steps,
-    ``|weights| / |direction|`` (Euclidean norms; of weights 0, that of a weight of 1). An infinite
-    interval is cut off where it has gone a fifth of its turn or of the unit, whichever is larger,
-    beyond its turn: far enough to be clear of it, and not so far that weights which no longer
-    matter grow without bound. Intervals narrower than ``1e-9`` of the unit or of their own steps
-    are passed over: rounding may well miss them.
-
-    Cost: an envelope for each space (:func:`decoding.training.envelope.envelope`), O(t log t)
-    for t turns in all, one score for each, and the statistics of sentences not seen before.
-
-    Parameters
-    ----------
-    spaces : sequence of Lattice, NBest or Forest, or EnvelopeCorpus
-        A corpus made ready remembers statistics; then ``evaluators`` is None.
-    evaluators : sequence of Evaluator
-        Of any metric: statistics are additive.
-    weights, direction : mapping of str to float, or array
-    metric : Metric, optional
-        What is optimised; that of the evaluators by default. Another one must read the same
-        statistics.
-    bounds : tuple of float
-        Steps that are allowed, with 0 among them.
+    interval says all; statistics are carried from each to the next by differences.
 
     Examples
     --------
@@ -120,7 +95,7 @@ def line_search(
     here, along = corpus.vector(weights), corpus.vector(direction)
     base, step, change = corpus.turns(here, along)
     rows = np.concatenate((base[None], change)).cumsum(axis=0)
-    # of turns at one step the last one says what follows
+    # of several turns at one step the last one is valid
     last = np.concatenate((step[1:] > step[:-1], [True])) if len(step) else np.empty(0, np.bool_)
     rows = rows[np.concatenate(([True], last))]
     edges = np.concatenate(([-np.inf], step[last], [np.inf]))
@@ -130,7 +105,7 @@ def line_search(
         raise OptionError(f"{judge} gives no number for some sentences of the spaces")
     length = np.linalg.norm(along)
     unit = float(np.linalg.norm(here) / length) if length else 1.0
-    best, middle = _chosen(judge, scores, left, right, unit or 1.0 / length, bounds)
+    best, middle = _choose(judge, scores, left, right, unit or 1.0 / length, bounds)
     now = int(np.searchsorted(left, 0.0, side="right")) - 1
     turned = int(np.searchsorted(step, left[best], side="right"))
     total = base + change[:turned].sum(axis=0)
@@ -144,7 +119,7 @@ def line_search(
     )
 
 
-def _chosen(
+def _choose(
     metric: Metric,
     scores: FloatColumn,
     left: FloatColumn,
@@ -270,7 +245,7 @@ class MERT(Learner):
             raise OptionError(
                 f"bounds has two numbers for each name, it is not {self.bounds!r:.60}"
             )
-        self.bounds = {name: _checked_bounds(name, pair) for name, pair in self.bounds.items()}
+        self.bounds = {name: _check_bounds(name, pair) for name, pair in self.bounds.items()}
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what a checkpoint has."""
@@ -284,7 +259,7 @@ class MERT(Learner):
             if unknown:
                 raise OptionError(f"no space has the {what} features {', '.join(unknown)}")
         self.weights = self.initial_weights(corpus.names)
-        here = self._bounded(corpus, corpus.vector(self.weights))
+        here = self._clip_to_bounds(corpus, corpus.vector(self.weights))
         self.weights = {**self.weights, **corpus.mapping(here)}
         score = corpus.score(here)
         self.state = {
@@ -315,7 +290,7 @@ class MERT(Learner):
         gained = quality(metric, score) - quality(metric, before)
         if self.powell and gained > 0.0:
             self._turn(state["directions"], gains, here - begun)
-        here = self._rescaled(here, np.array(state["first"]))
+        here = self._rescale(here, np.array(state["first"]))
         state.update({"here": here.tolist(), "score": score, "pass": state["pass"] + 1})
         details = {
             "start": state["start"], "pass": state["pass"], "pass_score": score,
@@ -374,11 +349,11 @@ class MERT(Learner):
         self, corpus: EnvelopeCorpus, here: FloatColumn, score: float, direction: FloatColumn
     ) -> tuple[FloatColumn, float]:
         """Return better weights along a direction, with the metric that they really have."""
-        steps = self._allowed_steps(corpus, here, direction)
+        steps = self._bound_steps(corpus, here, direction)
         found = line_search(corpus, None, here, direction, bounds=steps)
         if quality(corpus.metric, found.score) <= quality(corpus.metric, score):
             return here, score
-        moved = self._bounded(corpus, here + found.step * direction)
+        moved = self._clip_to_bounds(corpus, here + found.step * direction)
         return moved, corpus.score(moved)
 
     def _limits(self, corpus: EnvelopeCorpus) -> tuple[FloatColumn, FloatColumn]:
@@ -387,11 +362,11 @@ class MERT(Learner):
         high = [np.inf if pair[1] is None else pair[1] for pair in pairs]
         return np.array(low), np.array(high)
 
-    def _bounded(self, corpus: EnvelopeCorpus, weights: FloatColumn) -> FloatColumn:
+    def _clip_to_bounds(self, corpus: EnvelopeCorpus, weights: FloatColumn) -> FloatColumn:
         fixed = np.array([name in self.fixed for name in corpus.names], dtype=np.bool_)
         return np.where(fixed, weights, np.clip(weights, *self._limits(corpus)))
 
-    def _allowed_steps(
+    def _bound_steps(
         self, corpus: EnvelopeCorpus, here: FloatColumn, direction: FloatColumn
     ) -> tuple[float, float]:
         """Return the least and the greatest step that keep all weights within their bounds."""
@@ -415,7 +390,7 @@ class MERT(Learner):
             directions.pop(int(np.argmax(own)))
             directions.append((way / length).tolist())
 
-    def _rescaled(self, here: FloatColumn, first: FloatColumn) -> FloatColumn:
+    def _rescale(self, here: FloatColumn, first: FloatColumn) -> FloatColumn:
         length, wanted = np.linalg.norm(here), np.linalg.norm(first)
         if self.fixed or self.bounds or not length or not wanted:
             return here
@@ -434,7 +409,7 @@ class MERT(Learner):
         size = float(np.sqrt(np.square(measured).sum() / max(1, len(measured)))) or 1.0
         deviates = self.random.standard_normal(len(first))
         drawn = first + self.spread * size * scale * deviates
-        here = self._bounded(corpus, drawn)
+        here = self._clip_to_bounds(corpus, drawn)
         state.update(
             {
                 "start": state["start"] + 1,
@@ -446,7 +421,7 @@ class MERT(Learner):
         )
 
 
-def _checked_bounds(name: str, pair: Sequence[float | None]) -> Bounds:
+def _check_bounds(name: str, pair: Sequence[float | None]) -> Bounds:
     if (
         not isinstance(pair, Sequence)
         or len(pair) != 2

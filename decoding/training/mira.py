@@ -9,38 +9,25 @@ from typing import ClassVar
 
 import numpy as np
 
-from decoding.extraction.oracle import find_oracles, ranked_oracles
-from decoding.training.hope_fear import HopeFear, first_best, hope_fears
+from decoding.extraction.oracle import find_oracles, rank_oracles
+from decoding.training.hope_fear import HopeFear, find_first_best, hope_fears
 from decoding.training.margin_updates import Constraint, constraint, margin
-from decoding.training.online import OnlineLearner, Wanted, highest_entries
+from decoding.training.online import Constraints, OnlineLearner, highest_entries
 from decoding.training.training_corpus import LearnerCorpus
 from lattices.algorithms import best
 from lattices.arrays import Array, FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest
 
-#: how often each multiplier is let in, at most
+#: how often each multiplier may enter the active set
 _PATIENCE = 100
 
 
 def multipliers(gram: FloatColumn, lacking: FloatColumn, most: float) -> FloatColumn:
     """Return how far to go along each of several constraints.
 
-    The maximum of ``lacking @ a - a @ gram @ a / 2`` over all ``a >= 0`` with a sum of at most
-    ``most``: the dual of the least change of weights that satisfies the constraints, which have
-    one slack among them at the price of ``most``. One constraint has
-    ``min(most, max(0, lacking / gram))``. Solved exactly, by active sets: what violates the
-    conditions of optimality most is let in, and the best of all that are in is found by a linear
-    system. (Two at a time, as Platt 1998 does, hardly move where constraints contradict.)
-
-    Parameters
-    ----------
-    gram : float64 array
-        The products of the constraints' differences with each other.
-    lacking : float64 column
-        The loss of each minus its margin.
-    most : float
-        Finite, greater than 0.
+    One constraint has ``min(most, max(0, lacking / gram))``. (Two at a time, as Platt 1998 does,
+    hardly move where constraints contradict.)
 
     Examples
     --------
@@ -57,7 +44,7 @@ def multipliers(gram: FloatColumn, lacking: FloatColumn, most: float) -> FloatCo
     )
     if not unit:
         return floats(np.zeros(count))
-    # shares of the whole; the last one is the slack, which costs nothing and changes nothing
+    # shares of the whole; the last one is the slack variable
     square = np.zeros((count + 1, count + 1))
     square[:count, :count] = most / unit * gram
     wanted = np.append(lacking / unit, 0.0)
@@ -72,13 +59,13 @@ def multipliers(gram: FloatColumn, lacking: FloatColumn, most: float) -> FloatCo
         held[best] = True
         moved = True
         while moved and held[best]:
-            moved, held = _moved(share, held, square, wanted)
+            moved, held = _move(share, held, square, wanted)
         if not held[best]:
             break
     return floats(most * share[:count])
 
 
-def _moved(
+def _move(
     share: FloatColumn, held: Array, square: FloatColumn, wanted: FloatColumn
 ) -> tuple[bool, Array]:
     """Go towards the best that those which are held can do, until one of them has nothing left.
@@ -93,7 +80,7 @@ def _moved(
     system[size, size] = 0.0
     goal = np.append(wanted[some], 1.0)
     solved = np.linalg.lstsq(system, goal, rcond=1e-13)[0]
-    # what is left is at right angles to all that the system can do
+    # the residual is orthogonal to the column space
     left = (goal - system @ solved)[:size]
     endless = float(np.abs(left).max()) > 1e-13 * max(1.0, float(np.abs(solved).max()))
     way = left if endless else solved[:size] - share[some]
@@ -205,16 +192,16 @@ class MIRA(OnlineLearner):
                     moved[name] = moved.get(name, 0.0) + far * value
         return moved
 
-    def wanted(
+    def find_constraints(
         self, corpus: LearnerCorpus, places: Sequence[int], weights: FloatColumn
-    ) -> list[Wanted]:
+    ) -> list[Constraints]:
         """Return for each segment that hope should beat its rivals."""
-        found: dict[int, Wanted] = {}
+        found: dict[int, Constraints] = {}
         graphs: dict[int, Lattice | Forest] = {}
         for place in places:
-            space = corpus.reweighted(place, weights)
+            space = corpus.reweight(place, weights)
             if isinstance(space, NBest):
-                found[place] = self._of_list(space, corpus.qualities(place))
+                found[place] = self._search_list(space, corpus.qualities(place))
             else:
                 graphs[place] = space
         if graphs and self.fears == 1:
@@ -225,26 +212,26 @@ class MIRA(OnlineLearner):
             )  # fmt: skip
             up = corpus.metric.higher_is_better
             for place, pair in zip(graphs, pairs, strict=True):
-                found[place] = Wanted(self.constraints_of(pair, up), pair.exact)
+                found[place] = Constraints(self.constraints_of(pair, up), pair.exact)
         elif graphs:
-            found.update(self._of_graphs(corpus, graphs))
+            found.update(self._search_graphs(corpus, graphs))
         return [found[place] for place in places]
 
-    def _of_list(self, nbest: NBest, worth: FloatColumn) -> Wanted:
-        hope = first_best(nbest, nbest.score + self.scale * worth)
+    def _search_list(self, nbest: NBest, worth: FloatColumn) -> Constraints:
+        hope = find_first_best(nbest, nbest.score + self.scale * worth)
         rivals = highest_entries(nbest, nbest.score - self.scale * worth, self.fears)
         if self.against_best:
-            rivals.append(first_best(nbest, nbest.score))
+            rivals.append(find_first_best(nbest, nbest.score))
         better = nbest[hope]
         constraints = [
             constraint(better, nbest[rival], float(worth[hope] - worth[rival]))
             for rival in dict.fromkeys(rivals)
         ]
-        return Wanted(constraints, True)
+        return Constraints(constraints, True)
 
-    def _of_graphs(
+    def _search_graphs(
         self, corpus: LearnerCorpus, spaces: dict[int, Lattice | Forest]
-    ) -> dict[int, Wanted]:
+    ) -> dict[int, Constraints]:
         """Return the same with several fears each."""
         judges = [corpus.evaluator(place) for place in spaces]
         model_weight = 1.0 / self.scale
@@ -252,7 +239,7 @@ class MIRA(OnlineLearner):
 
         def fears(place: int) -> tuple[list[Constraint], bool]:
             space, judge, hope = spaces[place], corpus.evaluator(place), found[place]
-            rivals = ranked_oracles(
+            rivals = rank_oracles(
                 space, judge, self.fears, self.search, worst=True, model_weight=-model_weight
             )
             scored = [(rival.hypothesis, rival.score) for rival in rivals]
@@ -268,4 +255,4 @@ class MIRA(OnlineLearner):
         found = dict(zip(spaces, hopes, strict=True))
         with ThreadPoolExecutor(self.workers) as pool:
             results = list(pool.map(fears, spaces))
-        return {place: Wanted(*each) for place, each in zip(spaces, results, strict=True)}
+        return {place: Constraints(*each) for place, each in zip(spaces, results, strict=True)}

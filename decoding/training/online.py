@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decoding.extraction.search import DEFAULT_BUDGET, Search
-from decoding.training.hope_fear import HopeFear, first_best
+from decoding.training.hope_fear import HopeFear, find_first_best
 from decoding.training.learner import Round, TrainingTask
 from decoding.training.margin_updates import Constraint, DocumentLearner, margin
 from decoding.training.training_corpus import LearnerCorpus
@@ -42,7 +42,7 @@ class Minimum(NamedTuple):
     evaluations: int
 
 
-def minimised(
+def minimise(
     loss: Loss,
     start: FloatColumn,
     *,
@@ -60,9 +60,9 @@ def minimised(
     --------
     >>> def bowl(x):
     ...     return float(np.square(x - [2.0, 0.1]).sum() / 2.0), x - [2.0, 0.1]
-    >>> minimised(bowl, np.zeros(2), l2=1.0).point.round(6).tolist()
+    >>> minimise(bowl, np.zeros(2), l2=1.0).point.round(6).tolist()
     [1.0, 0.05]
-    >>> minimised(bowl, np.zeros(2), l1=0.5).point.round(6).tolist()
+    >>> minimise(bowl, np.zeros(2), l1=0.5).point.round(6).tolist()
     [1.5, 0.0]
     """
     from scipy.optimize import minimize
@@ -100,13 +100,6 @@ class Descent:
     SGD goes ``rate / sqrt(step number)`` times the gradient, AdaGrad ``rate`` over the root of
     the sum of all squared gradients of the variable so far (Duchi et al. 2011). The regularisers
     follow each step as its proximal operator, so that ``l1`` gives zeros.
-
-    Parameters
-    ----------
-    method : {"adagrad", "sgd"}
-    rate, l2, l1 : float
-    state : dict
-        What :attr:`state` was, to go on; empty to begin.
 
     Examples
     --------
@@ -147,7 +140,7 @@ class Descent:
         return np.asarray(moved / (1.0 + rates * self._l2))
 
 
-class Wanted(NamedTuple):
+class Constraints(NamedTuple):
     """The constraints of one segment, and whether its sentences are proven to be the right ones."""
 
     constraints: list[Constraint]
@@ -155,19 +148,11 @@ class Wanted(NamedTuple):
 
 
 def highest_entries(nbest: NBest, values: FloatColumn, count: int) -> list[int]:
-    """Return the entries of the highest values, ties as of :func:`~.hope_fear.first_best`.
-
-    Examples
-    --------
-    >>> from lattices import Hypothesis
-    >>> nbest = NBest.from_hypotheses([Hypothesis((word,), 0.0) for word in "bac"])
-    >>> highest_entries(nbest, np.array([1.0, 1.0, 0.0]), 2)
-    [0, 1]
-    """
+    """Return the entries of the highest values, ties as of :func:`~.hope_fear.first_best`."""
     left = values.copy()
     found: list[int] = []
     while len(found) < min(count, len(nbest)):
-        found.append(first_best(nbest, left))
+        found.append(find_first_best(nbest, left))
         left[found[-1]] = -np.inf
     return found
 
@@ -244,9 +229,9 @@ class OnlineLearner(DocumentLearner):
         return Search(budget=self.budget, memory=self.memory, workers=self.workers)
 
     @abstractmethod
-    def wanted(
+    def find_constraints(
         self, corpus: LearnerCorpus, places: Sequence[int], weights: FloatColumn
-    ) -> list[Wanted]:
+    ) -> list[Constraints]:
         """Return the constraints of some segments under the weights."""
 
     @abstractmethod
@@ -277,7 +262,7 @@ class OnlineLearner(DocumentLearner):
         """Begin with the present weights."""
         corpus = self.ready(task)
         self.weights = self.initial_weights(corpus.names)
-        self.state = {"epoch": 0, "updates": 0, "drift": {}, "squares": self.squares()}
+        self.state = {"epoch": 0, "updates": 0, "drift": {}, "squares": self.square_units()}
         self.open_document(corpus, corpus.vector(self.weights))
         if corpus.document is not None:
             self.state["document"] = corpus.document.statistics.tolist()
@@ -293,12 +278,12 @@ class OnlineLearner(DocumentLearner):
         moves, exact, hinge = 0, 0, 0.0
         decay = self.decay(corpus)
         if decay:
-            corpus.within(self.state["document"], decay / (1.0 - decay))
+            corpus.judge_within(self.state["document"], decay / (1.0 - decay))
         for begin in range(0, len(order), self.batch):
             places = order[begin : begin + self.batch]
-            found = self.wanted(corpus, places, vector)
+            found = self.find_constraints(corpus, places, vector)
             if corpus.document is not None:
-                for row in corpus.said(places, vector):
+                for row in corpus.score_best(places, vector):
                     corpus.document = corpus.document.moved(row, decay)
             for wanted in found:
                 exact += wanted.exact

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from decoding.extraction.oracle import find_oracles, ranked_oracles
+from decoding.extraction.oracle import find_oracles, rank_oracles
 from decoding.extraction.results import Oracle, score_hypothesis
-from decoding.training.hope_fear import HopeFear, first_best
+from decoding.training.hope_fear import HopeFear, find_first_best
 from decoding.training.margin_updates import Constraint, constraint
-from decoding.training.online import OnlineLearner, Wanted
+from decoding.training.online import Constraints, OnlineLearner
 from decoding.training.training_corpus import LearnerCorpus
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
@@ -121,14 +121,14 @@ class Perceptron(OnlineLearner):
                     moved[name] = moved.get(name, 0.0) + change
         return moved
 
-    def wanted(
+    def find_constraints(
         self, corpus: LearnerCorpus, places: Sequence[int], weights: FloatColumn
-    ) -> list[Wanted]:
+    ) -> list[Constraints]:
         """Return for each segment that its better sentence should beat its rival."""
-        found: dict[int, Wanted] = {}
+        found: dict[int, Constraints] = {}
         graphs: dict[int, Lattice | Forest] = {}
         for place in places:
-            space = corpus.reweighted(place, weights)
+            space = corpus.reweight(place, weights)
             if isinstance(space, NBest):
                 found[place] = self._of_list(space, corpus.qualities(place))
             else:
@@ -144,7 +144,7 @@ class Perceptron(OnlineLearner):
             for place, target, rival in zip(graphs, targets, rivals, strict=True):
                 loss = self.gain(corpus, target.score, rival.score)
                 wanted = constraint(target.hypothesis, rival.hypothesis, loss)
-                found[place] = Wanted([wanted], target.exact and rival.exact)
+                found[place] = Constraints([wanted], target.exact and rival.exact)
         return [found[place] for place in places]
 
     def _rivals(
@@ -156,16 +156,16 @@ class Perceptron(OnlineLearner):
             space, judge = graphs[place], corpus.evaluator(place)
             if self.against == "best":
                 return score_hypothesis(best(space), judge, True, "model")
-            return ranked_oracles(
+            return rank_oracles(
                 space, judge, 1, self.search, worst=True, model_weight=-1.0 / self.scale
             )[0]
 
         with ThreadPoolExecutor(self.workers) as pool:
             return list(pool.map(rival, graphs))
 
-    def _of_list(self, nbest: NBest, worth: FloatColumn) -> Wanted:
+    def _of_list(self, nbest: NBest, worth: FloatColumn) -> Constraints:
         aim = worth if self.towards == "oracle" else nbest.score + self.scale * worth
         feared = nbest.score - self.scale * worth if self.against == "fear" else nbest.score
-        target, rival = first_best(nbest, floats(aim)), first_best(nbest, floats(feared))
+        target, rival = find_first_best(nbest, floats(aim)), find_first_best(nbest, floats(feared))
         loss = float(worth[target] - worth[rival])
-        return Wanted([constraint(nbest[target], nbest[rival], loss)], True)
+        return Constraints([constraint(nbest[target], nbest[rival], loss)], True)

@@ -11,9 +11,9 @@ from scipy.sparse import csr_array, vstack
 
 from decoding.training.envelope import feature_rows
 from decoding.training.learner import TrainingTask
-from decoding.training.loop import lengthened
+from decoding.training.loop import extend_list
 from decoding.training.margin_updates import Constraint, DocumentLearner, logistic_pulls
-from decoding.training.online import minimised
+from decoding.training.online import minimise
 from decoding.training.training_corpus import LearnerCorpus, row_qualities
 from fstmetrics.contract import nbest_stats
 from lattices.algorithms import k_best
@@ -26,7 +26,7 @@ from lattices.spaces.features import FeatureMatrix
 KEPT = ("auto", "largest", "random")
 
 
-def sampled_pairs(
+def sample_pairs(
     qualities: FloatColumn,
     rng: np.random.Generator,
     *,
@@ -37,30 +37,10 @@ def sampled_pairs(
 ) -> tuple[IntColumn, IntColumn]:
     """Draw pairs of entries that differ enough, and keep some of them.
 
-    Parameters
-    ----------
-    qualities : float64 column
-        Of each entry, higher is better.
-    rng : numpy.random.Generator
-    candidates : int
-        How many pairs are drawn, with replacement (Gamma in the paper).
-    kept : int
-        How many are kept (Xi).
-    threshold : float
-        How much the entries of a pair differ at least.
-    keep : {"largest", "random"}
-        Which are kept: those of the largest difference, of equals the first drawn, or the first
-        drawn of all.
-
-    Returns
-    -------
-    better, worse : int32 columns
-        The entries of each pair. A pair may be there twice.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> better, worse = sampled_pairs(floats([0.5, 0.1, 0.12]), rng, kept=2)
+    >>> better, worse = sample_pairs(floats([0.5, 0.1, 0.12]), rng, kept=2)
     >>> better.tolist(), worse.tolist()
     ([0, 0], [1, 1])
     """
@@ -81,12 +61,6 @@ def logistic_loss(differences: FeatureMatrix, weights: FloatColumn) -> tuple[flo
     """Return the mean of ``log(1 + exp(-margin))`` over pairs, and its gradient.
 
     ``differences`` has one row a pair: the features of the better minus those of the worse.
-
-    Examples
-    --------
-    >>> value, gradient = logistic_loss(csr_array([[2.0, 0.0]]), np.array([0.0, 1.0]))
-    >>> round(value, 4), gradient.tolist()
-    (0.6931, [-1.0, -0.0])
     """
     margins = differences @ weights
     value = float(np.logaddexp(0.0, -margins).mean())
@@ -99,7 +73,7 @@ class PRO(DocumentLearner):
     """Pairwise ranking optimisation (Hopkins & May 2011).
 
     A round draws pairs of sentences from the list of every segment
-    (:func:`sampled_pairs`) and separates the better from the worse by logistic regression:
+    (:func:`sample_pairs`) and separates the better from the worse by logistic regression:
     the minimum of :func:`logistic_loss` plus ``l2 / 2 * |w| ** 2 + l1 * sum(abs(w))``, by
     L-BFGS, weights measured by the deviations of their features if ``scaled``. The weights
     after the round are ``mix`` of these and the rest of those before.
@@ -127,7 +101,7 @@ class PRO(DocumentLearner):
     threshold : float
         In units of the metric.
     keep : {"auto", "largest", "random"}
-        As of :func:`sampled_pairs`; ``auto`` is random ones of lattices, and the largest of
+        As of :func:`sample_pairs`; ``auto`` is random ones of lattices, and the largest of
         lists and forests.
     mix : float
         Psi of the paper: above 0, at most 1.
@@ -209,13 +183,13 @@ class PRO(DocumentLearner):
         corpus = self.ready(task)
         self.weights = self.initial_weights(corpus.names)
         self._lists = []
-        self.state = {"round": 0, "decoded": [], "squares": self.squares()}
+        self.state = {"round": 0, "decoded": [], "squares": self.square_units()}
         return corpus.score(corpus.vector(self.weights))
 
     def step(self, constraints: Sequence[Constraint]) -> dict[str, float]:
         """Return a step against the gradient of the logistic loss of some pairs."""
         pulls = logistic_pulls(*self.margins(constraints))
-        return self.pulled(constraints, pulls, self.rate)
+        return self.pull(constraints, pulls, self.rate)
 
     def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
         """Draw pairs, and separate them."""
@@ -231,7 +205,7 @@ class PRO(DocumentLearner):
         value = 0.0
         if pairs.shape[0]:
             scaled = csr_array(pairs[:, moves].multiply(1.0 / units[moves]))
-            found = minimised(
+            found = minimise(
                 lambda point: logistic_loss(scaled, point), here[moves] * units[moves],
                 l2=self.l2, l1=self.l1, most_iterations=self.most_iterations,
             )  # fmt: skip
@@ -250,7 +224,7 @@ class PRO(DocumentLearner):
             keep = self.keep
             if keep == "auto":
                 keep = "random" if isinstance(space, Lattice) else "largest"
-            better, worse = sampled_pairs(
+            better, worse = sample_pairs(
                 row_qualities(corpus.metric, stats), self.random,
                 candidates=self.candidates, kept=self.kept, threshold=self.threshold,
                 keep=keep,
@@ -275,9 +249,9 @@ class PRO(DocumentLearner):
         for weights in self.state["decoded"][self._decoded :]:
             vector = corpus.vector(weights)
             for place in graphs:
-                space = cast("Lattice | Forest", corpus.reweighted(place, vector))
+                space = cast("Lattice | Forest", corpus.reweight(place, vector))
                 found = k_best(space, self.size, distinct=True)
-                self._lists[place] = lengthened(self._lists[place], space, found)
+                self._lists[place] = extend_list(self._lists[place], space, found)
             self._decoded += 1
         self._note(corpus, graphs)
 
@@ -288,4 +262,4 @@ class PRO(DocumentLearner):
             if len(nbest) == known:
                 continue
             self._stats[place] = nbest_stats(corpus.evaluator(place), nbest)
-            self._rows[place] = corpus.widened(feature_rows(nbest), nbest.feature_names)
+            self._rows[place] = corpus.widen(feature_rows(nbest), nbest.feature_names)

@@ -14,11 +14,11 @@ from scipy.sparse import csr_array, vstack
 from decoding.extraction.oracle import find_oracles
 from decoding.extraction.search import Search
 from decoding.training.envelope import feature_rows
-from decoding.training.hope_fear import first_best
+from decoding.training.hope_fear import find_first_best
 from decoding.training.learner import TrainingTask
-from decoding.training.loop import lengthened
+from decoding.training.loop import extend_list
 from decoding.training.margin_updates import Constraint, PairLearner, softmax_margin_pulls
-from decoding.training.online import Descent, minimised
+from decoding.training.online import Descent, minimise
 from decoding.training.risk.expected import expectation
 from decoding.training.risk.graphs import DerivationGraph, forest_graph, lattice_graph, list_graph
 from decoding.training.training_corpus import LearnerCorpus, row_qualities
@@ -39,18 +39,6 @@ class MarginTerms:
 
     with the metric ``q``, higher is better: never below 0, and at least the largest violation
     of the margin that a loss wants. It is convex in the weights.
-
-    Parameters
-    ----------
-    graphs : sequence of DerivationGraph
-        Whose derivations carry the metric.
-    features : sequence of csr_array
-        One row for each slot of a graph, in the columns of the weights.
-    targets : sequence of vector and quality
-    scale : float
-        Of the cost.
-    sign : float
-        1 if a higher metric is better, else -1.
 
     Examples
     --------
@@ -118,7 +106,7 @@ TARGETS = ("hope", "oracle")
 OPTIMISERS = ("lbfgs", "adagrad", "sgd")
 
 
-class Target(NamedTuple):
+class MarginTarget(NamedTuple):
     """The sentence whose probability is to rise, and how good it is."""
 
     hypothesis: Hypothesis
@@ -164,7 +152,7 @@ class SoftmaxMargin(PairLearner):
         Pairs of a lattice state and a row, or of a node and a matrix, of one segment. Products
         are kept, at about 40 bytes for each of their arcs.
     size : int
-        Sentences that a round adds to a list that stands in for a segment, at most.
+        Most sentences that a round adds to the list used in place of a segment.
     workers : int
         Threads. The weights do not depend on it.
     judge, scaled
@@ -236,14 +224,14 @@ class SoftmaxMargin(PairLearner):
         self.weights = self.initial_weights(corpus.names)
         self._lists, self._decoded = {}, 0
         self.state = {
-            "round": 0, "loss": None, "descent": {}, "decoded": [], "squares": self.squares(),
+            "round": 0, "loss": None, "descent": {}, "decoded": [], "squares": self.square_units(),
         }  # fmt: skip
         return corpus.score(corpus.vector(self.weights))
 
     def step(self, constraints: Sequence[Constraint]) -> dict[str, float]:
         """Return a step of SGD, for a sentence and its rivals as if they were all there is."""
         pulls = softmax_margin_pulls(*self.margins(constraints), self.scale)
-        return self.pulled(constraints, pulls, self.rate)
+        return self.pull(constraints, pulls, self.rate)
 
     def ready(self, task: TrainingTask) -> LearnerCorpus:
         """Return the task in columns, its products made."""
@@ -282,7 +270,7 @@ class SoftmaxMargin(PairLearner):
 
         point = here[moves] * units[moves]
         if self.optimiser == "lbfgs":
-            found = minimised(
+            found = minimise(
                 lambda each: loss(each, everyone), point,
                 l2=self.l2, l1=self.l1, most_iterations=self.iterations,
             )  # fmt: skip
@@ -325,36 +313,36 @@ class SoftmaxMargin(PairLearner):
             if target is None:
                 raise OptionError(f"{corpus.metric} finds no target in space {space.id!r}")
             graphs.append(graph)
-            features.append(corpus.widened(feature_rows(space), space.feature_names))
+            features.append(corpus.widen(feature_rows(space), space.feature_names))
             targets.append((corpus.feature_vector(target.hypothesis.features), target.quality))
         sign = quality(corpus.metric, 1.0)
         terms = MarginTerms(graphs, features, targets, self.scale, sign, self.workers)
         return terms, 1.0 - len(self._lists) / len(graphs)
 
-    def _decode(self, corpus: LearnerCorpus, weights: FloatColumn) -> dict[int, Target]:
+    def _decode(self, corpus: LearnerCorpus, weights: FloatColumn) -> dict[int, MarginTarget]:
         """Bring lists up to date with all weights so far; return the targets under the last.
 
         A list has its targets: without, the loss of its segment would have no minimum.
         """
         stood_for = [place for place, graph in enumerate(self._graphs) if graph is None]
         if not stood_for:
-            return self._searched(corpus, weights)
+            return self._search(corpus, weights)
         decoded = self.state.setdefault("decoded", [])
         decoded.append(weights.tolist())
         for each in map(floats, decoded[self._decoded :]):
-            targets = self._searched(corpus, each)
+            targets = self._search(corpus, each)
             for place in stood_for:
-                space = cast("Lattice | Forest", corpus.reweighted(place, each))
+                space = cast("Lattice | Forest", corpus.reweight(place, each))
                 found = {each.tokens: each for each in k_best(space, self.size, distinct=True)}
                 if place in targets:
                     # as it was found: another derivation of it has other features
                     target = targets[place].hypothesis
                     found[target.tokens] = target
-                self._lists[place] = lengthened(self._lists.get(place), space, found.values())
+                self._lists[place] = extend_list(self._lists.get(place), space, found.values())
         self._decoded = len(decoded)
         return targets
 
-    def _searched(self, corpus: LearnerCorpus, weights: FloatColumn) -> dict[int, Target]:
+    def _search(self, corpus: LearnerCorpus, weights: FloatColumn) -> dict[int, MarginTarget]:
         """Return the targets of lattices and forests, for metrics that can search."""
         places = [
             place
@@ -364,17 +352,17 @@ class SoftmaxMargin(PairLearner):
         if not places:
             return {}
         found = find_oracles(
-            [corpus.reweighted(place, weights) for place in places],
+            [corpus.reweight(place, weights) for place in places],
             [corpus.evaluator(place) for place in places],
             Search(workers=self.workers),
             model_weight=1.0 / self.scale if self.towards == "hope" else 0.0,
         )
         return {
-            place: Target(each.hypothesis, quality(corpus.metric, each.score))
+            place: MarginTarget(each.hypothesis, quality(corpus.metric, each.score))
             for place, each in zip(places, found, strict=True)
         }
 
-    def _of_list(self, nbest: NBest, worth: FloatColumn) -> Target:
+    def _of_list(self, nbest: NBest, worth: FloatColumn) -> MarginTarget:
         aim = worth if self.towards == "oracle" else nbest.score + self.scale * worth
-        chosen = first_best(nbest, floats(aim))
-        return Target(nbest[chosen], float(worth[chosen]))
+        chosen = find_first_best(nbest, floats(aim))
+        return MarginTarget(nbest[chosen], float(worth[chosen]))

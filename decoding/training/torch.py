@@ -28,7 +28,7 @@ import numpy as np
 
 from decoding.extraction.oracle import oracle
 from decoding.extraction.search import DEFAULT_BUDGET
-from decoding.training.hope_fear import first_best
+from decoding.training.hope_fear import find_first_best
 from decoding.training.risk.expected import estimate, expectation
 from decoding.training.risk.problem import Estimation, EstimationOptions, RiskProblem
 from fstmetrics import Evaluator
@@ -47,12 +47,12 @@ __all__ = ["lattice_risk", "list_errors", "mwer_loss", "softmax_margin_loss"]
 
 
 @cache
-def _with_gradient() -> Any:
+def _attach_gradient() -> Any:
     """Return the function that is a known number with a known gradient."""
     torch = require("torch", "torch")
 
     class Slope(torch.autograd.Function):  # type: ignore[misc, name-defined]
-        # depends on the scores for autograd, lest a second derivative be taken for 0
+        # depends on the scores, so that autograd refuses a second derivative instead of giving 0
         @staticmethod
         def forward(ctx: Any, outer: Any, scores: Any, gradient: Any) -> Any:
             return outer * gradient
@@ -87,34 +87,6 @@ def lattice_risk(
     In the metric's own direction: an error rate can be minimised as it is, the negative of a
     recognition rate. As :func:`decoding.training.risk.expected.risk`, but for torch.
 
-    Parameters
-    ----------
-    scores : tensor of floats
-        One for each arc of a lattice, edge of a forest or entry of a list, in the place of those
-        that the space has.
-    space : Lattice, Forest, NBest or RiskProblem
-        A problem has its own evaluator and budget.
-    evaluator : Evaluator
-        ``metric.against(references)``.
-    finals : tensor of floats, optional
-        One for each state of a lattice, for ending there (those of states that are not final
-        have no meaning, and no gradient); those of the lattice by default.
-    **options
-        The fields of :class:`decoding.training.risk.problem.Estimation`, as of
-        :func:`decoding.training.risk.expected.risk`; but ``beyond`` is ``"raise"`` by default: what
-        is not exact has to be asked for.
-
-    Returns
-    -------
-    tensor of no dimension
-        Cannot be differentiated twice.
-
-    Raises
-    ------
-    OptionError
-        If there are not as many scores as there should be, or one is not finite; beyond the
-        budget, if ``beyond`` is ``"raise"``.
-
     Examples
     --------
     >>> import torch                                           # doctest: +SKIP
@@ -130,10 +102,10 @@ def lattice_risk(
     how = Estimation(**given)
     problem = _problem(space, evaluator, how.budget)
     joined, numbers = _slots(problem, scores, finals)
-    some = problem.some(numbers, how, how.seed)
+    some = problem.list_substitutes(numbers, how, how.seed)
     found = estimate(problem, numbers, how.temperature, some)
     gradient = np.append(found.arc_gradient, found.final_gradient)
-    return _with_gradient().apply(joined, found.expected, gradient)
+    return _attach_gradient().apply(joined, found.expected, gradient)
 
 
 def softmax_margin_loss(
@@ -154,27 +126,6 @@ def softmax_margin_loss(
 
     which is a smooth bound from above of how far any path violates the margin that its metric
     asks for. Exact over all paths.
-
-    Parameters
-    ----------
-    scores, space, evaluator, finals, budget
-        As of :func:`lattice_risk`; there is no answer beyond the budget.
-    cost_scale : float
-        Of the metric against the scores, from 0 up.
-    towards : {"oracle", "hope"}
-        What ``t`` is: of the best metric, or of the best score plus scaled metric; of equals that
-        of the higher score.
-
-    Raises
-    ------
-    OptionError
-        As of :func:`lattice_risk`, and if the metric has no exact machine and the space is no
-        list.
-
-    References
-    ----------
-    Gimpel and Smith. Softmax-margin CRFs: training log-linear models with cost functions.
-    NAACL 2010.
 
     Examples
     --------
@@ -198,7 +149,7 @@ def softmax_margin_loss(
     use, metric = _target(problem, numbers, cost_scale if towards == "hope" else None)
     found = expectation(graph, numbers, tilt=-sign * cost_scale)
     loss = found.log_total + sign * cost_scale * metric - float(use @ numbers)
-    return _with_gradient().apply(joined, loss, found.count - use)
+    return _attach_gradient().apply(joined, loss, found.count - use)
 
 
 def list_errors(lists: Sequence[NBest], evaluators: Sequence[Evaluator]) -> tuple[Any, Any]:
@@ -207,25 +158,6 @@ def list_errors(lists: Sequence[NBest], evaluators: Sequence[Evaluator]) -> tupl
     What an error is, the metric says: an error rate as it is, the negative of a metric of which
     more is better. Any metric will do. Rates times the length of the reference
     (``errors * lengths[:, None]``) are numbers of errors, which Prabhavalkar et al. minimise.
-
-    Parameters
-    ----------
-    lists : sequence of NBest
-        What each segment of the batch has.
-    evaluators : sequence of Evaluator
-        ``metric.against(references)``, one for each list.
-
-    Returns
-    -------
-    errors : float64 tensor, batch x k
-        ``k`` is the length of the longest list; 0 behind the end of shorter ones.
-    mask : tensor of booleans, batch x k
-        True where there is a hypothesis.
-
-    Raises
-    ------
-    OptionError
-        If there are not as many lists as evaluators.
 
     Examples
     --------
@@ -269,35 +201,6 @@ def mwer_loss(
     with and without the mean, since the ``P(i)`` of a list add up to 1; with it the value says
     how much better the model is than to guess, and its rounding errors are smaller. Cost: O(batch
     x k), on the device of the log-probabilities.
-
-    Parameters
-    ----------
-    log_probs : tensor of floats, batch x k
-        The model's log-probability of each hypothesis, differentiable in its parameters.
-    errors : tensor of numbers, batch x k
-        Such as :func:`list_errors` gives; lower is better.
-    mask : tensor of booleans, batch x k, optional
-        False at places of lists that are shorter than others; what stands there has no
-        influence. All are hypotheses by default.
-    temperature : float
-        Above 0.
-    subtract_mean : bool
-        Whether the mean of the errors of a list is subtracted.
-
-    Returns
-    -------
-    tensor of no dimension
-        Of the type of the log-probabilities; can be differentiated any number of times.
-
-    Raises
-    ------
-    OptionError
-        For other shapes or types, a list without hypotheses, or a number that is not finite.
-
-    References
-    ----------
-    Prabhavalkar, Sainath, Wu, Nguyen, Chen, Chiu and Kannan. Minimum word error rate training for
-    attention-based sequence-to-sequence models. ICASSP 2018.
 
     Examples
     --------
@@ -348,12 +251,12 @@ def _target(
 
     The path of the best metric if ``scale`` is None, else of the best score plus scaled metric.
     """
-    space = problem.scored(score)
+    space = problem.rescore(score)
     use = np.zeros(problem.slots)
     if isinstance(space, NBest):
         values = problem.exact_graph().gain
         worth = quality(problem.evaluator.metric, 1.0) * values
-        chosen = first_best(space, floats(worth if scale is None else score + scale * worth))
+        chosen = find_first_best(space, floats(worth if scale is None else score + scale * worth))
         use[chosen] = 1.0
         return floats(use), float(values[chosen])
     if scale == 0.0:

@@ -19,7 +19,7 @@ from lattices.arrays import FloatColumn, floats
 from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.spaces import NBest, Space
-from lattices.spaces.features import FeatureMatrix, widened_rows
+from lattices.spaces.features import FeatureMatrix, widen_rows
 
 
 def sentence_metric(metric: Metric, judge: str | None = None, brevity: str = "standard") -> Metric:
@@ -27,14 +27,6 @@ def sentence_metric(metric: Metric, judge: str | None = None, brevity: str = "st
 
     That is the metric itself; but one whose smoothing is off, as that of BLEU, gives most
     sentences 0, and is smoothed by adding one (Lin & Och 2004), as Hopkins & May (2011) do.
-
-    Parameters
-    ----------
-    metric : Metric
-    judge : str, optional
-        The signature of another metric to take.
-    brevity : str
-        The brevity penalty where the metric is smoothed so and has a standard one.
 
     Examples
     --------
@@ -59,12 +51,6 @@ def sentence_metric(metric: Metric, judge: str | None = None, brevity: str = "st
 class LearnerCorpus:
     """The spaces of a task, made ready to be weighted often.
 
-    Parameters
-    ----------
-    task : TrainingTask
-    judge, brevity
-        As of :func:`sentence_metric`.
-
     Attributes
     ----------
     names : tuple of str
@@ -84,7 +70,7 @@ class LearnerCorpus:
     >>> corpus = LearnerCorpus(TrainingTask([nbest], [["b"]], WER()))
     >>> corpus.names, corpus.qualities(0).tolist(), corpus.deviations.tolist()
     (('lm', 'tm'), [-1.0, 0.0], [0.5, 1.0])
-    >>> corpus.reweighted(0, floats([1.0, 2.0])).score.tolist()
+    >>> corpus.reweight(0, floats([1.0, 2.0])).score.tolist()
     [1.0, 4.0]
     """
 
@@ -146,11 +132,11 @@ class LearnerCorpus:
             found[self.number[name]] = value
         return found
 
-    def widened(self, features: FeatureMatrix, feature_names: Sequence[str]) -> FeatureMatrix:
+    def widen(self, features: FeatureMatrix, feature_names: Sequence[str]) -> FeatureMatrix:
         """Return rows of features in the columns of the corpus."""
-        return widened_rows(features, feature_names, self.number, features.shape[0])
+        return widen_rows(features, feature_names, self.number, features.shape[0])
 
-    def reweighted(self, place: int, vector: FloatColumn) -> Space:
+    def reweight(self, place: int, vector: FloatColumn) -> Space:
         """Return one space with its scores set to its features times the weights."""
         return self.spaces[place].reweighted(vector[self._columns[place]])
 
@@ -166,23 +152,17 @@ class LearnerCorpus:
             return self._qualities[place]
         return row_qualities(self.document, self._list_rows[place])
 
-    def said(self, places: Iterable[int], vector: FloatColumn) -> FloatColumn:
+    def score_best(self, places: Iterable[int], vector: FloatColumn) -> FloatColumn:
         """Return the judge's statistics of the best sentences of some spaces under weights."""
         return floats(
             [
-                self._evaluators[place].stats(best_words(self.reweighted(place, vector)))
+                self._evaluators[place].stats(best_words(self.reweight(place, vector)))
                 for place in places
             ]
         )
 
-    def within(self, statistics: Sequence[float] | FloatColumn, segments: float) -> None:
-        """Judge sentences within a document from now on.
-
-        Raises
-        ------
-        OptionError
-            If the judge is not BLEU.
-        """
+    def judge_within(self, statistics: Sequence[float] | FloatColumn, segments: float) -> None:
+        """Judge sentences within a document from now on."""
         if not self.has_documents:
             raise OptionError(f"a document is for BLEU, not for {self._metric}")
         self.document = DocumentBLEU(cast(BLEU, self._metric), floats(statistics), segments)
@@ -198,13 +178,7 @@ class LearnerCorpus:
 
     @cached_property
     def deviations(self) -> FloatColumn:
-        """How much each feature varies among the sentences of a space in which it varies.
-
-        The root of the mean variance: of the entries of a list, and of 32 random paths of a
-        lattice or a forest, all equally likely; spaces where a feature is constant are left
-        out, so that a rare feature is measured by where it matters. A feature that no draw
-        has met counts the root mean square of its values; one that is the same everywhere 0.
-        """
+        """How much each feature varies among the sentences of a space in which it varies."""
         rng = np.random.default_rng(0)
         variance, varied, drawn, square, there = np.zeros((5, len(self.names)))
         for space, columns in zip(self.spaces, self._columns, strict=True):

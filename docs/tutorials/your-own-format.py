@@ -23,7 +23,7 @@ from itertools import chain
 import numpy as np
 
 import lattices
-from lattices.formats import Format, grouped_lines, joined_words, split_words
+from lattices.formats import Format, group_lines, join_words, split_words
 from lattices.spaces import NBest
 
 
@@ -42,7 +42,7 @@ class Bars(Format):
         return len(columns) == 3 and number(columns[1]) is not None
 
     def records(self, stream, path):
-        return grouped_lines(stream, path, lambda line: line.partition(b"|")[0])
+        return group_lines(stream, path, lambda line: line.partition(b"|")[0])
 
     def parse(self, record, vocabulary, **options):
         words, scores = [], []
@@ -71,7 +71,7 @@ class Bars(Format):
             if space.references:
                 losses.add("references", where)
             for entry, score in enumerate(space.score.tolist()):
-                text = joined_words(space.tokens(entry), losses, where)
+                text = join_words(space.tokens(entry), losses, where)
                 stream.write(f"{space.id}|{score!r}|{text}\n".encode())
 
 

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fstmetrics.references import checked_references, tokens_of
+from fstmetrics.references import check_references, split_tokens
 from fstmetrics.signature import Signature, option
 
 
@@ -41,7 +41,7 @@ class LongWords(Signature):
         return float(found / total) if total else 1.0
 
     def against(self, references):
-        return LongWordsEvaluator(self, checked_references(references))
+        return LongWordsEvaluator(self, check_references(references))
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class LongWordsEvaluator:
     references: tuple
 
     def stats(self, hypothesis):
-        said = Counter(tokens_of(hypothesis))
+        said = Counter(split_tokens(hypothesis))
         rows = []
         for reference in self.references:
-            tokens = tokens_of(reference)
+            tokens = split_tokens(reference)
             long = Counter(word for word in tokens if len(word) >= self.metric.letters)
             rows.append((sum((long & said).values()), sum(long.values())))
         return np.array(max(rows, key=self.metric.score), dtype=float)

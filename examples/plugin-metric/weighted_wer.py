@@ -12,7 +12,7 @@ import numpy as np
 
 from fstmetrics.contract import Prepared, S
 from fstmetrics.machine import Machine
-from fstmetrics.references import Reference, Tokens, checked_references, tokens_of
+from fstmetrics.references import Reference, Tokens, check_references, split_tokens
 from fstmetrics.signature import Signature, option
 from lattices.arrays import FloatColumn, IntColumn, floats
 from lattices.errors import OptionError
@@ -23,7 +23,7 @@ from lattices.vocabulary import EPSILON, Vocabulary
 #: costs are whole hundredths, so that sums are exact and ties are ties
 ONE = 100
 FUNCTION_WORDS = frozenset(
-    tokens_of(
+    split_tokens(
         "a an the and or but if of to in on at by for from with as than that this these those it "
         "its i you he she we they me him her us them my your his our their is am are was were be "
         "been being do does did has have had will would can could may might must shall should "
@@ -34,7 +34,7 @@ FUNCTION_WORDS = frozenset(
 
 @lru_cache
 def _read_words(path: str) -> frozenset[str]:
-    return frozenset(tokens_of(Path(path).read_text("utf-8")))
+    return frozenset(split_tokens(Path(path).read_text("utf-8")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class WeightedWER(Signature):
 
     def against(self, references: Iterable[Reference]) -> WeightedEvaluator:
         """Return an evaluator for the references of one segment."""
-        return WeightedEvaluator(self, checked_references(references))
+        return WeightedEvaluator(self, check_references(references))
 
 
 class WeightedEvaluator:
@@ -116,11 +116,11 @@ class WeightedEvaluator:
         for reference in references:
             if isinstance(reference, Lattice):
                 raise OptionError("wwer takes references as sentences, not as a lattice")
-            self._sentences.append(tokens_of(reference))
+            self._sentences.append(split_tokens(reference))
 
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
         """Return the statistics, in hundredths, against the best reference."""
-        words = tokens_of(hypothesis)
+        words = split_tokens(hypothesis)
         rows = [self._align(words, reference) for reference in self._sentences]
         return min(rows, key=self.metric.score)
 

@@ -19,14 +19,8 @@ LEGEND = (("[word]", "substitution"), ("{word}", "insertion"), (DELETED, "deleti
 LEGEND_LINE = "   ".join(f"{mark} {name}" for mark, name in LEGEND)
 
 
-def marked(operation: Operation, hypothesis: str) -> str:
-    """Return the word of a step of an alignment, marked if it is an error.
-
-    Examples
-    --------
-    >>> marked("match", "cat"), marked("substitution", "hat"), marked("deletion", "")
-    ('cat', '[hat]', '***')
-    """
+def mark(operation: Operation, hypothesis: str) -> str:
+    """Return the word of a step of an alignment, marked if it is an error."""
     marks = {"substitution": f"[{hypothesis}]", "insertion": f"{{{hypothesis}}}"}
     return marks.get(operation, DELETED if operation == "deletion" else hypothesis)
 
@@ -34,17 +28,12 @@ def marked(operation: Operation, hypothesis: str) -> str:
 def sentence_html(steps: Iterable[tuple[Operation, str]]) -> str:
     """Return a sentence as HTML, with its errors coloured and marked.
 
-    Parameters
-    ----------
-    steps
-        Operation and word of the hypothesis.
-
     Examples
     --------
     >>> sentence_html([("match", "the"), ("match", "<cat>")])
     'the &lt;cat&gt;'
     """
-    return " ".join(cell(marked(operation, word), operation) for operation, word in steps)
+    return " ".join(cell(mark(operation, word), operation) for operation, word in steps)
 
 
 def alignment_html(edits: Sequence[Edit], caption: str = "") -> str:
@@ -59,7 +48,7 @@ def alignment_html(edits: Sequence[Edit], caption: str = "") -> str:
     """
     above = [cell("reference", "muted"), *(cell(edit.reference) for edit in edits)]
     below = [cell("sentence", "muted")]
-    below += [cell(marked(edit.operation, edit.hypothesis), edit.operation) for edit in edits]
+    below += [cell(mark(edit.operation, edit.hypothesis), edit.operation) for edit in edits]
     wrong = any(edit.operation != "match" for edit in edits)
     lines = [line for line in (caption, LEGEND_LINE if wrong else "") if line]
     return html_table([above, below], caption="; ".join(lines))

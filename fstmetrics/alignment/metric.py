@@ -30,11 +30,11 @@ from fstmetrics.machine import Machine
 from fstmetrics.references import (
     Reference,
     Tokens,
-    characters_of,
-    checked_references,
+    check_references,
     lattices_by_length,
     reference_automaton,
-    tokens_of,
+    split_characters,
+    split_tokens,
 )
 from fstmetrics.signature import Signature
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
@@ -116,20 +116,7 @@ class Judgement:
 
 
 class ReferenceWords:
-    """The words of a reference, numbered once for all sentences that are compared with it.
-
-    Parameters
-    ----------
-    words : tuple of str
-        In the metric's units.
-    similarity : Similarity or None
-        What different words are worth as matches of each other; nothing, if None.
-
-    Examples
-    --------
-    >>> ReferenceWords(("the", "cat", "the"), None).weights(["the", "dog"]).tolist()
-    [[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
-    """
+    """The words of a reference, numbered once for all sentences that are compared with it."""
 
     def __init__(self, words: Tokens, similarity: Similarity | None) -> None:
         self.words = words
@@ -145,9 +132,9 @@ class ReferenceWords:
         """Return what each of some words is worth as a match of each reference word."""
         weight = (self._numbers_of(words)[:, None] == self._numbers[None, :]).astype(np.float64)
         if self._similarity is not None and weight.size:
-            from fstmetrics.similarity.affix import checked_matrix
+            from fstmetrics.similarity.affix import check_matrix
 
-            soft = checked_matrix(self._similarity, tuple(words), tuple(self._number))
+            soft = check_matrix(self._similarity, tuple(words), tuple(self._number))
             weight = np.maximum(weight, soft[:, self._numbers])
         return np.ascontiguousarray(weight)
 
@@ -328,7 +315,7 @@ class AlignmentMetric(Signature):
 
     def against(self, references: Iterable[Reference]) -> AlignmentEvaluator:
         """Return an evaluator for the references of one segment."""
-        return AlignmentEvaluator(self, checked_references(references))
+        return AlignmentEvaluator(self, check_references(references))
 
     def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
         """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
@@ -352,7 +339,7 @@ class AlignmentMetric(Signature):
 
     def units(self, tokens: Sequence[str]) -> Tokens:
         """Return a sentence in the metric's units: its words, or their characters."""
-        return characters_of(tokens, self.spaces) if self.characters else tuple(tokens)
+        return split_characters(tokens, self.spaces) if self.characters else tuple(tokens)
 
 
 class AlignmentEvaluator:
@@ -379,11 +366,11 @@ class AlignmentEvaluator:
         return [
             lattices_by_length(self.prepare(reference).space)
             if isinstance(reference, Lattice)
-            else self._numbered(self.metric.units(tokens_of(reference)))
+            else self._number_words(self.metric.units(split_tokens(reference)))
             for reference in self.references
         ]
 
-    def _numbered(self, words: Tokens) -> ReferenceWords:
+    def _number_words(self, words: Tokens) -> ReferenceWords:
         return ReferenceWords(words, self.metric.similarity)
 
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
@@ -456,12 +443,12 @@ class AlignmentEvaluator:
 
     def judge(self, hypothesis: str | Sequence[str]) -> Judgement:
         """Return the alignment to the best reference, with what follows from it."""
-        words = self.metric.units(tokens_of(hypothesis))
+        words = self.metric.units(split_tokens(hypothesis))
         judgements = [
             sentence.judge(words, self.metric, number)
             for number, reference in enumerate(self._sentences)
             for sentence in (
-                [self._closest(words, lattice) for lattice in reference.values()]
+                [self._find_closest(words, lattice) for lattice in reference.values()]
                 if isinstance(reference, dict)
                 else [reference]
             )
@@ -494,7 +481,7 @@ class AlignmentEvaluator:
                 return None
         return metric, self.references
 
-    def judgement(
+    def make_judgement(
         self, words: Tokens, reference: int, stats: FloatColumn, score: float
     ) -> Judgement:
         """Return what :meth:`judge` would, where all but the alignment is known."""
@@ -522,11 +509,11 @@ class AlignmentEvaluator:
             vocabulary's.
         """
         if self.metric.similarity is not None:
-            return self._compiled(vocabulary, labels)
+            return self._compile(vocabulary, labels)
         # equal words are what counts: the same for all spaces of a vocabulary, but for new words
         known = self.__dict__.get("_latest")
         if known is None or known[0] is not vocabulary or known[1] != len(vocabulary):
-            known = (vocabulary, len(vocabulary), self._compiled(vocabulary, labels))
+            known = (vocabulary, len(vocabulary), self._compile(vocabulary, labels))
             self.__dict__["_latest"] = known
         return known[2]
 
@@ -534,7 +521,7 @@ class AlignmentEvaluator:
         """Pickle without the machine: who needs it compiles it for words of its own."""
         return {name: value for name, value in self.__dict__.items() if name != "_latest"}
 
-    def _compiled(self, vocabulary: Vocabulary, labels: IntColumn | None) -> Machine:
+    def _compile(self, vocabulary: Vocabulary, labels: IntColumn | None) -> Machine:
         parts: list[Part] = []
         for reference in self._sentences:
             if isinstance(reference, dict):
@@ -603,11 +590,11 @@ class AlignmentEvaluator:
         numbers = ints(np.arange(1, len(vocabulary)) if labels is None else np.unique(labels))
         numbers = numbers[numbers > 0]
         words = vocabulary.decode(numbers.tolist())
-        weight = np.rint(self._numbered(tuple(reference)).weights(words) * self._one)
+        weight = np.rint(self._number_words(tuple(reference)).weights(words) * self._one)
         word, position = np.nonzero(weight)
         return ints(numbers[word]), ints(position), floats(weight[word, position])
 
-    def _closest(self, words: Tokens, lattice: Lattice) -> ReferenceWords:
+    def _find_closest(self, words: Tokens, lattice: Lattice) -> ReferenceWords:
         """Return the sentence of a reference lattice that a hypothesis scores best against.
 
         The same alignment, seen from the other side: the hypothesis takes the place of the
@@ -616,7 +603,7 @@ class AlignmentEvaluator:
         vocabulary = lattice.vocabulary
         numbers = np.unique(lattice.label[lattice.label > 0])
         others = vocabulary.decode(numbers.tolist())
-        weight = np.rint(self._numbered(others).weights(words) * self._one)
+        weight = np.rint(self._number_words(others).weights(words) * self._one)
         position, word = np.nonzero(weight)
         insertion, deletion = self._costs
         swapped = Alignment(
@@ -626,7 +613,7 @@ class AlignmentEvaluator:
         machine = Machine((Part(swapped, 1.0),))
         found = ENGINES.get("kernel").best([(lattice, machine)])[0]
         closest = vocabulary.decode(lattice.label[found.arcs].tolist()) if found else ()
-        return self._numbered(closest)
+        return self._number_words(closest)
 
 
 def is_word_error(metric: object) -> bool:

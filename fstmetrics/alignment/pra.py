@@ -34,17 +34,6 @@ _EVALUATED = {"match": "", "substitution": "S", "insertion": "I", "deletion": "D
 def pra(system: str, alignments: Iterable[tuple[str, Sequence[Edit]]], width: int = WIDTH) -> str:
     """Return the alignments of a system as sclite writes them.
 
-    Parameters
-    ----------
-    system
-        Its name.
-    alignments
-        The ids of segments and how they are aligned. The speaker is what stands before the first
-        ``-`` or ``_`` of an id, nothing where there is none; speakers, and the segments of each,
-        are in the order in which they come.
-    width
-        Where lines are broken, as by sclite's ``-l``.
-
     Examples
     --------
     >>> from fstmetrics import WER

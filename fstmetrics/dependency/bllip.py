@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from fstmetrics.dependency.parses import Bag, Parse, Parser, ParseTable, load_parser, load_parses
-from fstmetrics.references import Reference, checked_references, tokens_of
+from fstmetrics.references import Reference, check_references, split_tokens
 from fstmetrics.signature import Signature, option
 from lattices.arrays import FloatColumn, floats
 from lattices.caching import cached_property
@@ -146,11 +146,11 @@ class Bllip(Signature):
 
     def against(self, references: Iterable[Reference]) -> BllipEvaluator:
         """Return an evaluator for the references of one segment, which are parsed here."""
-        return BllipEvaluator(self, checked_references(references))
+        return BllipEvaluator(self, check_references(references))
 
     def bag(self, sentence: str | Sequence[str]) -> Bag:
         """Return the dependencies of a sentence."""
-        return self._parse(tokens_of(sentence)).bag(self.lowercase)
+        return self._parse(split_tokens(sentence)).bag(self.lowercase)
 
     def require(self) -> None:
         """Load the parses or the parser, or raise what says why they cannot be."""

@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fstmetrics.references import Tokens, tokens_of
+from fstmetrics.references import Tokens, split_tokens
 from lattices.errors import FormatError, MissingDependencyError, OptionError
-from lattices.formats.streams import numbered_lines
+from lattices.formats.streams import number_lines
 from lattices.optional import require
 from lattices.registry import Registry
 
@@ -131,11 +131,11 @@ def load_parses(paths: str) -> ParseTable:
         stamps = tuple(Path(name).stat().st_mtime_ns for name in names)
     except OSError as problem:
         raise OptionError(f"parses: {problem}") from None
-    return _loaded(paths, names, stamps)
+    return _load_parser(paths, names, stamps)
 
 
 @lru_cache(maxsize=8)
-def _loaded(source: str, names: tuple[str, ...], stamps: tuple[int, ...]) -> ParseTable:
+def _load_parser(source: str, names: tuple[str, ...], stamps: tuple[int, ...]) -> ParseTable:
     from fstmetrics.dependency.trees import read_trees
 
     return ParseTable(
@@ -154,11 +154,6 @@ def read_conllu(path: str | os.PathLike[str]) -> Iterator[Parse]:
     The words are the syntactic ones (``do n't``). The tokens they were split from
     (``don't``) and the text in the comment ``# text = ...``, cut at white space, find the
     same parse. Empty nodes are not words.
-
-    Raises
-    ------
-    FormatError
-        With the line on which the sentence begins.
     """
     conllu = require("conllu", "parsing")
     name = os.fspath(path)
@@ -174,7 +169,7 @@ def _blocks(path: str) -> Iterator[tuple[int, str]]:
     """Yield what stands between empty lines, with the number of its first line."""
     block: list[str] = []
     first = 1
-    for number, line in numbered_lines(path):
+    for number, line in number_lines(path):
         if line.strip():
             first = first if block else number
             block.append(line + "\n")
@@ -210,7 +205,7 @@ def _conllu_parse(sentence: Any) -> Parse:
     if not words:
         raise ValueError("it has no words")
     text = sentence.metadata.get("text")
-    spellings = [tuple(surface), *([tokens_of(text)] if text else [])]
+    spellings = [tuple(surface), *([split_tokens(text)] if text else [])]
     return Parse(tuple(words), tuple(heads), tuple(each for each in spellings if each))
 
 
@@ -229,14 +224,7 @@ PARSERS: Registry[Callable[[str], Parser]] = Registry(
 
 
 def load_parser(specification: str) -> Parser:
-    """Return the parser that ``NAME`` or ``NAME:MODEL`` specifies.
-
-    Examples
-    --------
-    >>> load_parser("spicy:en_core_web_sm")
-    Traceback (most recent call last):
-    lattices.errors.UnknownNameError: no parser named 'spicy'; did you mean spacy? (known: spacy)
-    """
+    """Return the parser that ``NAME`` or ``NAME:MODEL`` specifies."""
     name, _, model = specification.partition(":")
     return PARSERS.get(name)(model)
 

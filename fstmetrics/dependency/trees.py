@@ -8,7 +8,7 @@ from typing import Any
 
 from fstmetrics.dependency.parses import Parse
 from lattices.errors import FormatError, OptionError
-from lattices.formats.streams import numbered_lines
+from lattices.formats.streams import number_lines
 from lattices.optional import require
 
 #: Where the head of a constituent is: the first of these labels that any child has, searched
@@ -72,13 +72,6 @@ def head_child(label: str, children: Sequence[str]) -> int:
     The rules are Collins's. Labels they do not know take their first child. Punctuation is
     head only where there is nothing else; of a coordination, the conjunct before the
     conjunction is.
-
-    Examples
-    --------
-    >>> head_child("S", ["NP", "VP", "."]), head_child("NP", ["DT", "JJ", "NN"])
-    (1, 2)
-    >>> head_child("NP", ["NNS", "CC", "NNS"])
-    0
     """
     side, steps = _RULES.get(label, ("left", ()))
     places = [place for place, child in enumerate(children) if child not in _PUNCTUATION]
@@ -159,13 +152,7 @@ def _category(label: str) -> str:
 
 
 def read_trees(path: str | os.PathLike[str]) -> Iterator[Parse]:
-    """Yield the parses of a file of bracketed trees, which may go over several lines.
-
-    Raises
-    ------
-    FormatError
-        With the line on which the tree begins.
-    """
+    """Yield the parses of a file of bracketed trees, which may go over several lines."""
     name = os.fspath(path)
     for line, bracketed in _trees(name):
         try:
@@ -177,7 +164,7 @@ def read_trees(path: str | os.PathLike[str]) -> Iterator[Parse]:
 def _trees(path: str) -> Iterator[tuple[int, str]]:
     tree: list[str] = []
     depth, first = 0, 1
-    for number, line in numbered_lines(path):
+    for number, line in number_lines(path):
         if not tree:
             if not line.strip():
                 continue

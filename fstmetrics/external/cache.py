@@ -29,22 +29,12 @@ Texts = tuple[str, ...]
 
 @dataclass(frozen=True)
 class ScoreCache:
-    """A file of scores; made if it is not there.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     cache = ScoreCache(f"{folder}/scores.sqlite")
-    ...     cache.add("mine", {("a", "b"): 0.5})
-    ...     cache.get("mine", [("a", "b"), ("b", "a")]), cache.get("other", [("a", "b")])
-    ({('a', 'b'): 0.5}, {})
-    """
+    """A file of scores; made if it is not there."""
 
     path: str
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _open(self) -> Iterator[sqlite3.Connection]:
         """Open a transaction on the file."""
         try:
             with (
@@ -71,7 +61,7 @@ class ScoreCache:
 
     def require(self) -> None:
         """Open or make the file, or say why that cannot be."""
-        with self._opened():
+        with self._open():
             pass
 
     def get(self, signature: str, given: Sequence[Texts]) -> dict[Texts, float]:
@@ -79,7 +69,7 @@ class ScoreCache:
         keys = {_key(signature, texts): texts for texts in given}
         found: dict[Texts, float] = {}
         rest = iter(keys)
-        with self._opened() as connection:
+        with self._open() as connection:
             while some := list(islice(rest, _KEYS)):
                 marks = ",".join("?" * len(some))
                 query = f"SELECT key, score FROM scores WHERE key IN ({marks})"
@@ -89,7 +79,7 @@ class ScoreCache:
     def add(self, signature: str, scores: dict[Texts, float]) -> None:
         """Remember scores."""
         rows = sorted((_key(signature, texts), score) for texts, score in scores.items())
-        with self._opened() as connection:
+        with self._open() as connection:
             connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
 
 

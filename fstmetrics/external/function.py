@@ -26,16 +26,6 @@ class PythonFunction:
     """A function of a module, found when it is first needed; worker processes find it again.
 
     The module is one that is installed, or a file ``module.py`` of the current directory.
-
-    Parameters
-    ----------
-    name : str
-        ``python:module:function``.
-
-    Examples
-    --------
-    >>> PythonFunction("python:math:sqrt")(4.0)
-    2.0
     """
 
     name: str
@@ -81,20 +71,6 @@ def numbers_of(
     function: Callable[[list[T]], Any], given: Sequence[T], name: str, things: str
 ) -> FloatColumn:
     """Return the number that a function has for each of many things; it is called once.
-
-    Parameters
-    ----------
-    function
-        From a list, in which nothing is twice, to one number for each.
-    given
-        In which something may be twice.
-    name, things : str
-        Of the function and of what it is given, for messages.
-
-    Raises
-    ------
-    OptionError
-        If it fails, or does not return one finite number for each.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fstmetrics.pairs import chrf_scores
-from fstmetrics.references import Reference, checked_references, tokens_of
+from fstmetrics.references import Reference, check_references, split_tokens
 from fstmetrics.signature import Signature, option
 from lattices.arrays import FloatColumn, floats
 from lattices.caching import cached_property
@@ -62,7 +62,7 @@ class SacreBLEUMetric(Signature, ABC):
 
     def against(self, references: Iterable[Reference]) -> SacreBLEUEvaluator:
         """Return an evaluator for the references of one segment."""
-        return SacreBLEUEvaluator(self, checked_references(references))
+        return SacreBLEUEvaluator(self, check_references(references))
 
 
 class SacreBLEUEvaluator:
@@ -215,7 +215,7 @@ class CHRF(SacreBLEUMetric):
 
 
 def _text(sentence: str | Sequence[str]) -> str:
-    return sentence if isinstance(sentence, str) else " ".join(tokens_of(sentence))
+    return sentence if isinstance(sentence, str) else " ".join(split_tokens(sentence))
 
 
 def _segment_major(references: Sequence[str] | None) -> list[list[str]] | None:

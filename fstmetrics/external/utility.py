@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from fstmetrics.external.cache import ScoreCache, Texts
 from fstmetrics.external.function import PREFIX, PythonFunction, numbers_of
-from fstmetrics.references import Reference, tokens_of
+from fstmetrics.references import Reference, split_tokens
 from fstmetrics.summing import Summable
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
@@ -80,7 +80,7 @@ class Utility(Summable):
     stat_names: ClassVar[tuple[str, ...]] = ("utility", "segments")
 
     def __post_init__(self) -> None:
-        """Refuse a cache in which nobody could tell this utility from another."""
+        """Refuse a cache whose keys would not tell this utility from another."""
         if self.cache is not None and self.name == "utility":
             raise OptionError("scores are cached by the name of a utility: name=... is needed")
         if not isinstance(self.scores, PythonFunction):
@@ -88,7 +88,7 @@ class Utility(Summable):
 
     def _check_cached(self, function: object) -> None:
         """Refuse to cache what a function gives that holds more than its name tells."""
-        if self.cache is not None and self.version is None and (held := _held(function)):
+        if self.cache is not None and self.version is None and (held := _find_held_state(function)):
             raise OptionError(
                 f"scores of {self.name} are cached by its name and texts, and it is {held}, on "
                 "which they may depend: version=... has to tell that apart"
@@ -206,7 +206,7 @@ class Utility(Summable):
         return UtilityEvaluator(self, given)
 
 
-def _held(function: object) -> str | None:
+def _find_held_state(function: object) -> str | None:
     """Return what a function is that may depend on more than its name and texts tell, if so."""
     if isinstance(function, BuiltinFunctionType) and isinstance(function.__self__, ModuleType):
         return None
@@ -228,11 +228,13 @@ class UtilityEvaluator:
 
     @property
     def _texts(self) -> list[str]:
-        return [" ".join(tokens_of(one)) for one in self.references if not isinstance(one, Lattice)]
+        return [
+            " ".join(split_tokens(one)) for one in self.references if not isinstance(one, Lattice)
+        ]
 
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
         """Return the score against the best reference, and 1."""
-        said = " ".join(tokens_of(hypothesis))
+        said = " ".join(split_tokens(hypothesis))
         found = self.metric.scored([(said, one) for one in self._texts])
         return floats([found.max() if self.metric.higher_is_better else found.min(), 1.0])
 

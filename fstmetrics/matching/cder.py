@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fstmetrics.matching.family import MatchingMetric
+from fstmetrics.matching.matching_metric import MatchingMetric
 from fstmetrics.references import Tokens
 from fstmetrics.signature import option
 from lattices.arrays import FloatColumn, floats

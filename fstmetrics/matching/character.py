@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fstmetrics.matching.edits import distances
-from fstmetrics.matching.family import MatchingMetric
+from fstmetrics.matching.matching_metric import MatchingMetric
 from fstmetrics.references import Tokens
 from fstmetrics.signature import option
 from lattices.arrays import FloatColumn, floats
@@ -17,9 +17,7 @@ def shift(words: Tokens, reference: Tokens) -> Tokens:
     """Return a sentence with phrases moved, as long as that makes the word edit distance smaller.
 
     A phrase that the reference has at another place is moved to the place where the reference has
-    it. The move that helps most is made first; of equals, that whose result sorts last.
-
-    Cost for each move: O(|h|^2 |r| / 16) times the pairs of equal words.
+    it. Cost for each move: O(|h|^2 |r| / 16) times the pairs of equal words.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
 
-from fstmetrics.matching.family import MatchingMetric
+from fstmetrics.matching.matching_metric import MatchingMetric
 from fstmetrics.references import Tokens
 from fstmetrics.signature import option
 from lattices.arrays import FloatColumn, floats
@@ -19,19 +19,7 @@ from lattices.errors import OptionError
 def runs(words: Sequence[str], references: Sequence[Sequence[str]]) -> Iterator[int]:
     """Yield the lengths of the runs of a matching, longest first.
 
-    The references lie side by side in one grid. The longest run of words that the sentence and a
-    reference have is matched, then the longest of what is left of all of them, until nothing is.
-    Of equally long ones that which begins last in the sentence, then last in the grid: so does
-    the authors' program, GTM 1.4, whose scores are these to the digit.
-
-    Cost: O(pairs of equal words) for each run.
-
-    Examples
-    --------
-    >>> [*runs("a b c d".split(), ["c d x a b".split()])]
-    [2, 2]
-    >>> [*runs("a b c d".split(), ["a b x".split(), "b c d".split()])]
-    [3, 1]
+    The references lie side by side in one grid. Cost: O(pairs of equal words) for each run.
     """
     places: dict[str, list[int]] = {}
     place = 0

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from fstmetrics.matching.edits import distances
-from fstmetrics.matching.family import MatchingMetric
+from fstmetrics.matching.matching_metric import MatchingMetric
 from fstmetrics.references import Tokens
 from fstmetrics.signature import option
 from lattices.arrays import FloatColumn, floats

@@ -10,11 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from fstmetrics.matching.family import MatchingMetric
+from fstmetrics.matching.matching_metric import MatchingMetric
 from fstmetrics.matching.words import stemmer
 from fstmetrics.references import Tokens
 from fstmetrics.signature import option
-from fstmetrics.similarity.affix import Similarity, checked_matrix
+from fstmetrics.similarity.affix import Similarity, check_matrix
 from lattices.arrays import FloatColumn, floats
 from lattices.caching import cached_property
 from lattices.errors import OptionError
@@ -115,7 +115,7 @@ class MAXSIM(MatchingMetric):
         """Return the score against one reference."""
         soft = None
         if self.similarity is not None and words and reference:
-            soft = checked_matrix(self.similarity, words, reference)
+            soft = check_matrix(self.similarity, words, reference)
         sides = tuple(map(self._stem, words)), tuple(map(self._stem, reference))
         means = []
         for n in range(1, self.order + 1):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import ClassVar, NamedTuple
 
-from fstmetrics.matching.family import MatchingMetric
+from fstmetrics.matching.matching_metric import MatchingMetric
 from fstmetrics.matching.words import stemmer, synonyms
 from fstmetrics.references import Tokens
 from fstmetrics.signature import option
@@ -34,20 +34,8 @@ class _Partial(NamedTuple):
 def align(words: Sequence[str], others: Sequence[str], stages: Sequence[Alike]) -> tuple[int, ...]:
     """Return the place in ``others`` that each word is matched with, -1 for none.
 
-    Each stage matches as many of the words that are left as it can, of the ways to do so one
-    with the fewest crossings: pairs of matches that are in another order in ``others``. Where
-    these are equal, too, the matches fall into the fewest chunks.
-
-    The words of one sentence are taken from left to right. How many matches a new one crosses
-    depends only on which places are taken already, so partial alignments with the same places
-    and the same last place compete (Bellman). Words with the same possible places take them in
-    order: exchanging two of them would remove a crossing. At most 500 are kept.
-
-    Examples
-    --------
-    >>> exact = lambda one, other: one == other
-    >>> align("the cat saw the dog".split(), "the dog saw the cat".split(), [exact])
-    (0, 4, 2, 3, 1)
+    Each stage matches as many of the words that are left as it can, of the ways to do so one with
+    the fewest crossings: pairs of matches that are in another order in ``others``.
     """
     chosen = (-1,) * len(words)
     for alike in stages:
@@ -154,7 +142,7 @@ def _groups(options: Sequence[tuple[int, ...]]) -> list[_Group | None]:
     found: list[_Group | None] = [None] * len(options)
     for places, members in groups:
         wanted = [options[word] for word in members]
-        matches = _matched(wanted)
+        matches = _match(wanted)
         for place, word in enumerate(members):
             found[word] = _Group(
                 options[word],
@@ -167,7 +155,7 @@ def _groups(options: Sequence[tuple[int, ...]]) -> list[_Group | None]:
     return found
 
 
-def _matched(options: Sequence[tuple[int, ...]]) -> int:
+def _match(options: Sequence[tuple[int, ...]]) -> int:
     """Return the size of a largest matching, by augmenting paths."""
     owner: dict[int, int] = {}
 

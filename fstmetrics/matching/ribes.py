@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-from fstmetrics.matching.family import MatchingMetric
+from fstmetrics.matching.matching_metric import MatchingMetric
 from fstmetrics.references import Tokens
 from fstmetrics.signature import option
 from lattices.arrays import FloatColumn, floats
@@ -19,10 +19,7 @@ from lattices.errors import OptionError
 def align_in_context(words: Tokens, reference: Tokens) -> list[int]:
     """Return the places in the reference of those words whose place is not in doubt.
 
-    A word that comes once in both sentences is matched. Any other is matched by the shortest
-    n-gram that ends or begins with it and comes once in both; of two of a length by the one that
-    ends with it. So it is in the authors' program, RIBES.py from version 1.02.4 on; one place may
-    be given twice.
+    A word that comes once in both sentences is matched.
 
     Examples
     --------

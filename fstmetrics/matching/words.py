@@ -14,23 +14,7 @@ _KEPT = 100_000
 
 @lru_cache(maxsize=8)
 def stemmer(name: str) -> Callable[[str], str]:
-    """Return the function from words to stems: Porter's (1980), or that of a language.
-
-    Parameters
-    ----------
-    name : str
-        ``porter``, or one of the languages of NLTK's Snowball stemmers.
-
-    Raises
-    ------
-    MissingDependencyError
-        If NLTK is not installed.
-
-    Examples
-    --------
-    >>> [stemmer("porter")(word) for word in ("running", "runs", "happily")]
-    ['run', 'run', 'happili']
-    """
+    """Return the function from words to stems: Porter's (1980), or that of a language."""
     if name == "porter":
         porter = require("nltk.stem.porter", "stemming").PorterStemmer
         stem: Callable[[str], str] = porter(mode=porter.ORIGINAL_ALGORITHM).stem
@@ -43,13 +27,7 @@ def stemmer(name: str) -> Callable[[str], str]:
 
 @lru_cache(maxsize=1)
 def synonyms() -> Callable[[str], frozenset[str]]:
-    """Return the function from English words to the synsets of WordNet that they belong to.
-
-    Raises
-    ------
-    MissingDependencyError
-        If NLTK is not installed, or WordNet's data is not.
-    """
+    """Return the function from English words to the synsets of WordNet that they belong to."""
     wordnet = require("nltk.corpus", "stemming").wordnet
     try:
         wordnet.ensure_loaded()

@@ -18,9 +18,9 @@ from fstmetrics.list_units import ListUnits
 from fstmetrics.references import (
     Reference,
     Tokens,
-    characters_of,
-    checked_references,
-    tokens_of,
+    check_references,
+    split_characters,
+    split_tokens,
 )
 from fstmetrics.signature import Signature, option
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
@@ -52,24 +52,12 @@ def check_choice(name: str, value: object, known: Iterable[str]) -> None:
 
 
 def numbers_in(weights: str | Sequence[float]) -> list[float]:
-    """Return weights as numbers.
-
-    Examples
-    --------
-    >>> numbers_in("0.5/0.25/0.25")
-    [0.5, 0.25, 0.25]
-    """
+    """Return weights as numbers."""
     return [float(each) for each in (weights.split("/") if isinstance(weights, str) else weights)]
 
 
-def spelled_weights(weights: str | Sequence[float], order: int) -> str:
-    """Return weights as a signature spells them.
-
-    Examples
-    --------
-    >>> spelled_weights([2, 1, 0.5], order=3)
-    '2/1/0.5'
-    """
+def spell_weights(weights: str | Sequence[float], order: int) -> str:
+    """Return weights as a signature spells them."""
     if isinstance(weights, str) and weights == UNIFORM:
         return UNIFORM
     try:
@@ -87,13 +75,7 @@ def spelled_weights(weights: str | Sequence[float], order: int) -> str:
 
 
 def smoothing_value(smooth: str, value: float) -> float:
-    """Return the value of a smoothing, its default in place of 0.
-
-    Examples
-    --------
-    >>> smoothing_value("floor", 0.0), smoothing_value("add-k", 2)
-    (0.1, 2.0)
-    """
+    """Return the value of a smoothing, its default in place of 0."""
     if not math.isfinite(value) or value < 0:
         raise OptionError(f"smooth_value is a number above 0, not {value}")
     default = SMOOTHINGS[smooth]
@@ -104,7 +86,7 @@ def smoothing_value(smooth: str, value: float) -> float:
     return float(value) or default
 
 
-def paired(
+def pair_counts(
     hypotheses: Sequence[str | Sequence[str]], references: Sequence[Iterable[Reference]]
 ) -> list[tuple[str | Sequence[str], Iterable[Reference]]]:
     """Return the segments of a corpus; as many lists of references as hypotheses."""
@@ -123,21 +105,15 @@ def corpus_rows(
     """Return one row of statistics a segment, the same as ``metric.stats`` gives.
 
     All units are numbered in one dictionary, and all n-grams counted in one native call.
-
-    Examples
-    --------
-    >>> from fstmetrics import BLEU
-    >>> corpus_rows(BLEU(order=1), ["a cat", "cat"], [["the cat"], ["a dog", "cat"]]).tolist()
-    [[1.0, 2.0, 2.0, 2.0], [1.0, 1.0, 1.0, 1.0]]
     """
-    segments = paired(hypotheses, references)
+    segments = pair_counts(hypotheses, references)
     number: dict[str, int] = {}
     known, get = number.setdefault, number.get
     reference_unit: list[int] = []
     sizes: list[int] = []
     segment_ends = [0]
     for _, of_segment in segments:
-        sentences = metric.reference_units(checked_references(of_segment))
+        sentences = metric.reference_units(check_references(of_segment))
         for sentence in sentences:
             reference_unit += [known(each, len(number) + 1) for each in sentence]
         sizes += map(len, sentences)
@@ -263,7 +239,7 @@ class BLEU(Signature):
         check_choice("smooth", self.smooth, SMOOTHINGS)
         check_choice("unit", self.unit, UNITS)
         put = self.__dict__.__setitem__
-        put("weights", spelled_weights(self.weights, self.order))
+        put("weights", spell_weights(self.weights, self.order))
         put("smooth_value", smoothing_value(self.smooth, self.smooth_value))
         if self.unit == "word" and not self.spaces:
             raise OptionError("spaces=false is for unit=char: words have no blanks between them")
@@ -326,7 +302,7 @@ class BLEU(Signature):
 
     def against(self, references: Iterable[Reference]) -> BLEUEvaluator:
         """Return an evaluator for the references of one segment."""
-        return BLEUEvaluator(self, checked_references(references))
+        return BLEUEvaluator(self, check_references(references))
 
     def corpus_stats(
         self,
@@ -339,7 +315,7 @@ class BLEU(Signature):
         """
         if type(self).against is BLEU.against:
             return corpus_rows(self, hypotheses, references)
-        rows = [self.stats(*segment) for segment in paired(hypotheses, references)]
+        rows = [self.stats(*segment) for segment in pair_counts(hypotheses, references)]
         return floats(np.reshape(rows, (len(rows), len(self.stat_names))))
 
     def reference_units(self, references: Iterable[Reference]) -> list[Tokens]:
@@ -359,15 +335,15 @@ class BLEU(Signature):
     def units(self, sentence: str | Sequence[str]) -> Tokens:
         """Return a sentence in the metric's units: words or characters, lower case or not."""
         if self.tokenize == NO_TOKENIZER:
-            tokens = tokens_of(sentence)
+            tokens = split_tokens(sentence)
             if self.lowercase:
                 tokens = tuple(token.lower() for token in tokens)
         else:
-            text = sentence if isinstance(sentence, str) else " ".join(tokens_of(sentence))
+            text = sentence if isinstance(sentence, str) else " ".join(split_tokens(sentence))
             if self.lowercase:
                 text = text.lower()
             tokens = tuple(tokenizer(self.tokenize)(text.rstrip()).split())
-        return characters_of(tokens, self.spaces) if self.unit == "char" else tokens
+        return split_characters(tokens, self.spaces) if self.unit == "char" else tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -486,7 +462,7 @@ class BLEUEvaluator:
         else:
             units = ListUnits.of_words(nbest)
             if metric.lowercase:
-                units = units.mapped(str.lower)
+                units = units.map(str.lower)
             if metric.unit == "char":
                 units = units.characters(metric.spaces)
         numbers = np.array(self._numbers(units.symbols), dtype=np.int32)

@@ -12,10 +12,10 @@ import numpy as np
 from fstmetrics.contract import Prepared, S
 from fstmetrics.machine import Machine
 from fstmetrics.ngram.bleu import BLEU, BLEUEvaluator
-from fstmetrics.references import Reference, checked_references
+from fstmetrics.references import Reference, check_references
 from fstmetrics.signature import option
 from lattices._native import NgramTrie, sentence_ngrams
-from lattices.algorithms.ngrams import checked_order
+from lattices.algorithms.ngrams import check_order
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError, argument
@@ -73,23 +73,6 @@ def linear_factors(
 ) -> Factors:
     """Return the factors ``theta`` of Tromble et al. 2008.
 
-    ``theta_0 = -1 / T`` and ``theta_n = 1 / (N T p r^(n-1))``, where ``N`` is the order (4 in
-    the paper), ``p`` the unigram precision, ``r`` the ratio between the precisions of one order
-    and the one before, and ``T`` the number of unigrams. As ``T`` divides all of them, it only
-    changes which sentence is best if there is a ``word_penalty`` besides. (HiFST divides by 4
-    whatever its highest order.)
-
-    Parameters
-    ----------
-    p, r, T : float
-        Positive.
-    order : int
-        The longest n-grams.
-    theta : sequence of float, optional
-        ``theta_0, theta_1, ..., theta_N`` themselves, instead.
-    word_penalty : float, optional
-        Taken off for each word, besides ``theta_0``: HiFST's ``--wps``.
-
     Examples
     --------
     >>> linear_factors(p=0.5, r=0.5, T=10, order=2)
@@ -98,7 +81,7 @@ def linear_factors(
     Factors(word=-1.5, ngram=(1.0, 1.0))
     """
     if theta is None:
-        order = checked_order(order)
+        order = check_order(order)
         for name, value in (("p", p), ("r", r), ("T", T)):
             if not 0.0 < value < math.inf:
                 raise OptionError(f"{argument(name)} is a positive number, not {value}")
@@ -113,7 +96,7 @@ def linear_factors(
             raise OptionError(f"{argument('theta')} is a list of numbers, not {theta!r}") from None
         if len(factors) < 2:
             raise OptionError(f"theta has one number for words and others for n-grams: {theta}")
-        checked_order(len(factors) - 1)
+        check_order(len(factors) - 1)
     factors[0] -= word_penalty or 0.0
     for value in factors:
         if not math.isfinite(value):
@@ -127,48 +110,7 @@ def ngram_machine(
     factors: Factors,
     words: Mapping[int, Sequence[int]] | None = None,
 ) -> Machine:
-    """Return the machine that gains ``theta_0`` for a word and ``theta_|u| * value(u)`` for u.
-
-    The value of a sentence E is ``theta_0 |E| + sum over n-grams u of theta_|u| #u(E) value(u)``:
-    with 1 for the n-grams of a reference linear BLEU (Tromble et al. 2008, Sokolov et al. 2012),
-    with posteriors the expected one, which lattice MBR maximises.
-
-    States are n-grams of fewer than N words, the empty one first: the longest end of what was
-    read that is one of them. Arcs:
-
-    ========  ==========  ===========================================  ========================
-    from      reads       gains                                        to
-    ========  ==========  ===========================================  ========================
-    c         a word w    ``theta_0`` and what all ends of c w gain    c w, or its longest end
-    c         epsilon     0                                            c without its first word
-    empty     ANY         ``theta_0``                                  empty
-    ========  ==========  ===========================================  ========================
-
-    Forgetting words earlier than needed gains nothing more as long as no n-gram costs anything,
-    so the best path of a sentence is the one that remembers most. As many arcs as there are
-    n-grams, and as many epsilons as there are shorter ones.
-
-    Parameters
-    ----------
-    ngrams : NgramTrie
-        All n-grams; with each all that are part of it.
-    value : float64 column
-        One entry a row of the trie, not negative.
-    factors : Factors
-    words : mapping, optional
-        The words of a space that each number of the trie stands for; by default its own number.
-
-    Raises
-    ------
-    OptionError
-        If a factor of n-grams is negative.
-
-    Examples
-    --------
-    >>> trie, _ = sentence_ngrams(ints([1, 2]), ints([0, 2]), 2)
-    >>> ngram_machine(trie, np.ones(4), Factors(-1.0, (1.0, 2.0)))
-    <Machine of 3 states, 6 arcs, proxy>
-    """
+    """Return the machine that gains ``theta_0`` for a word and ``theta_|u| * value(u)`` for u."""
     if min(factors.ngram) < 0.0:
         raise OptionError(
             f"an automaton of linear BLEU has no n-grams that cost something: {factors.ngram}"
@@ -303,7 +245,7 @@ class LinearBLEU(BLEU):
 
     def against(self, references: Iterable[Reference]) -> LinearBLEUEvaluator:
         """Return an evaluator for the references of one segment."""
-        return LinearBLEUEvaluator(self, checked_references(references))
+        return LinearBLEUEvaluator(self, check_references(references))
 
 
 class LinearBLEUEvaluator(BLEUEvaluator):
@@ -326,14 +268,7 @@ def linear_machine(
     vocabulary: Vocabulary,
     labels: IntColumn | None = None,
 ) -> Machine:
-    """Return the machine that gains by every n-gram that a reference of the evaluator has.
-
-    Examples
-    --------
-    >>> evaluator = BLEU(order=2).against(["the cat sat"])
-    >>> linear_machine(evaluator, Factors(-1.0, (1.0, 2.0)), Vocabulary(["the", "cat", "hat"]))
-    <Machine of 4 states, 7 arcs, proxy>
-    """
+    """Return the machine that gains by every n-gram that a reference of the evaluator has."""
     metric, numbers = evaluator.metric, evaluator.numbers
     sentences = metric.reference_units(evaluator.references)
     units = [numbers[each] for sentence in sentences for each in sentence]

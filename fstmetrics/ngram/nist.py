@@ -13,12 +13,12 @@ from typing import ClassVar
 
 from fstmetrics.external.tokenizers import NO_TOKENIZER, check_tokenizer
 from fstmetrics.ngram.bleu import BLEU
-from fstmetrics.references import Reference, Tokens, checked_references
+from fstmetrics.references import Reference, Tokens, check_references
 from fstmetrics.signature import Signature, option
 from lattices.arrays import FloatColumn, floats
 from lattices.caching import cached_property
 from lattices.errors import OptionError
-from lattices.formats.streams import numbered_lines
+from lattices.formats.streams import number_lines
 from lattices.spaces import Lattice
 
 SEGMENT = "segment"
@@ -55,24 +55,18 @@ class ReferenceSet:
 
 
 def load_references(paths: str) -> ReferenceSet:
-    """Return the sentences of text files, one a line; what was read before is not read again.
-
-    Parameters
-    ----------
-    paths : str
-        One file or several with ``os.pathsep`` (a colon, on Windows a semicolon) between them.
-    """
+    """Return the sentences of text files, one a line; what was read before is not read again."""
     names = tuple(paths.split(os.pathsep))
     try:
         stamps = tuple(Path(name).stat().st_mtime_ns for name in names)
     except OSError as problem:
         raise OptionError(f"references: {problem}") from None
-    return _loaded(names, stamps)
+    return _load(names, stamps)
 
 
 @lru_cache(maxsize=8)
-def _loaded(names: tuple[str, ...], stamps: tuple[int, ...]) -> ReferenceSet:
-    lines = ([text] for name in names for _, text in numbered_lines(name))
+def _load(names: tuple[str, ...], stamps: tuple[int, ...]) -> ReferenceSet:
+    lines = ([text] for name in names for _, text in number_lines(name))
     return ReferenceSet(lines, os.pathsep.join(names))
 
 
@@ -218,7 +212,7 @@ class NIST(Signature):
 
     def against(self, references: Iterable[Reference]) -> NISTEvaluator:
         """Return an evaluator for the references of one segment."""
-        return NISTEvaluator(self, checked_references(references))
+        return NISTEvaluator(self, check_references(references))
 
 
 class NISTEvaluator:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fstmetrics.pairs import per_scores
-from fstmetrics.references import Reference, checked_references, tokens_of
+from fstmetrics.references import Reference, check_references, split_tokens
 from fstmetrics.signature import Signature
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
@@ -71,7 +71,7 @@ class PER(Signature):
 
     def against(self, references: Iterable[Reference]) -> PEREvaluator:
         """Return an evaluator for the references of one segment."""
-        return PEREvaluator(self, checked_references(references))
+        return PEREvaluator(self, check_references(references))
 
 
 class PEREvaluator:
@@ -84,12 +84,12 @@ class PEREvaluator:
         for reference in references:
             if isinstance(reference, Lattice):
                 raise OptionError("per takes references as sentences, not as a lattice")
-            tokens = tokens_of(reference)
+            tokens = split_tokens(reference)
             self._bags.append((Counter(tokens), len(tokens)))
 
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
         """Return the statistics of one hypothesis against its best reference."""
-        words = tokens_of(hypothesis)
+        words = split_tokens(hypothesis)
         bag = Counter(words)
         rows = []
         for reference, length in self._bags:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fstmetrics._native import tolerant_matches
 from fstmetrics.ngram.bleu import BLEU, BLEUEvaluator
-from fstmetrics.references import Reference, Tokens, checked_references
+from fstmetrics.references import Reference, Tokens, check_references
 from fstmetrics.signature import option
 from fstmetrics.similarity.affix import affix_distances
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
@@ -94,7 +94,7 @@ class TBLEU(BLEU):
 
     def against(self, references: Iterable[Reference]) -> TBLEUEvaluator:
         """Return an evaluator for the references of one segment."""
-        return TBLEUEvaluator(self, checked_references(references))
+        return TBLEUEvaluator(self, check_references(references))
 
 
 class TBLEUEvaluator(BLEUEvaluator):
@@ -114,15 +114,17 @@ class TBLEUEvaluator(BLEUEvaluator):
 
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
         """Return the statistics of one hypothesis."""
-        row: FloatColumn = self._tolerant([hypothesis], super().stats(hypothesis)[None])[0]
+        row: FloatColumn = self._make_tolerant([hypothesis], super().stats(hypothesis)[None])[0]
         return row
 
     def list_stats(self, nbest: NBest) -> FloatColumn:
         """Return one row of statistics for each entry of a list."""
         sentences = [nbest.tokens(entry) for entry in range(len(nbest))]
-        return self._tolerant(sentences, super().list_stats(nbest))
+        return self._make_tolerant(sentences, super().list_stats(nbest))
 
-    def _tolerant(self, sentences: Sequence[str | Sequence[str]], rows: FloatColumn) -> FloatColumn:
+    def _make_tolerant(
+        self, sentences: Sequence[str | Sequence[str]], rows: FloatColumn
+    ) -> FloatColumn:
         """Return BLEU's rows with the matches replaced by tolerant ones."""
         if self.epsilon == 0:
             return rows
@@ -152,12 +154,6 @@ def matching(words: Tokens, reference: Tokens) -> tuple[IntColumn, IntColumn, Fl
     """Return the matching of least affix distance: places, partners in the reference, distances.
 
     It does not depend on any threshold.
-
-    Examples
-    --------
-    >>> place, partner, distance = matching(("talked", "she", "so"), ("she", "talks"))
-    >>> place.tolist(), partner.tolist(), distance.tolist()
-    ([0, 1], [1, 0], [0.5, 0.0])
     """
     # scipy.optimize takes longer to import than all the rest of the library
     from scipy.optimize import linear_sum_assignment

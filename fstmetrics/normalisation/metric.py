@@ -24,14 +24,14 @@ from fstmetrics.contract import (
 )
 from fstmetrics.machine import Machine
 from fstmetrics.normalisation.normalisers import Normaliser, Words, parse_normaliser
-from fstmetrics.references import Reference, checked_references, tokens_of
+from fstmetrics.references import Reference, check_references, split_tokens
 from fstmetrics.summing import Summable
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.registry import check_requirements
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
-from lattices.spaces.forest import rows_in_order
+from lattices.spaces.forest import order_rows
 from lattices.tokens.transduction import End, Move, transduce, transduce_forest
 from lattices.vocabulary import EPSILON, Vocabulary
 
@@ -125,7 +125,7 @@ class Normalised(Summable):
 
     def sentence(self, sentence: str | Sequence[str]) -> Words:
         """Return the words of a normalised sentence."""
-        return self._known(tokens_of(sentence))
+        return self._known(split_tokens(sentence))
 
     def reference(self, reference: Reference) -> Reference:
         """Return a reference normalised; a lattice stays one."""
@@ -139,8 +139,8 @@ class Normalised(Summable):
         for normaliser in self.normalisers:
             used = np.unique(prepared.labels()).tolist()
             exact = prepared.exact and normaliser.covers(prepared.space.vocabulary.decode(used))
-            made, read = _normalised(prepared.space, normaliser)
-            prepared = Prepared(cast(S, made), _through(prepared.origin, read), exact)
+            made, read = _normalise(prepared.space, normaliser)
+            prepared = Prepared(cast(S, made), _compose_origins(prepared.origin, read), exact)
         return prepared
 
     def nbest(self, nbest: NBest) -> NBest:
@@ -176,7 +176,7 @@ class Normalised(Summable):
         return corpus_stats(
             self.metric,
             [self.sentence(each) for each in hypotheses],
-            [[self.reference(each) for each in checked_references(some)] for some in references],
+            [[self.reference(each) for each in check_references(some)] for some in references],
         )
 
     def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
@@ -200,13 +200,13 @@ class Normalised(Summable):
 
     def against(self, references: Iterable[Reference]) -> NormalisedEvaluator:
         """Return an evaluator for one segment."""
-        given = checked_references(references)
+        given = check_references(references)
         inner = self.metric.against([self.reference(each) for each in given])
         can = abilities_of(inner)
         return _KINDS[can.machine is not None, can.judge is not None](self, given, inner)
 
 
-def _through(origin: IntColumn | None, read: IntColumn) -> IntColumn:
+def _compose_origins(origin: IntColumn | None, read: IntColumn) -> IntColumn:
     """Return where arcs come from that were made of arcs that come from elsewhere."""
     if origin is None or not len(read):
         return read
@@ -214,7 +214,7 @@ def _through(origin: IntColumn | None, read: IntColumn) -> IntColumn:
     return ints(np.where(read >= 0, origin[read], -1))
 
 
-def _normalised(
+def _normalise(
     space: Lattice | Forest, normaliser: Normaliser
 ) -> tuple[Lattice | Forest, IntColumn]:
     """Return the space after one normaliser, and the arc or edge behind each of its own."""
@@ -238,7 +238,7 @@ def _normalised(
     begin: Words = ()
     if isinstance(space, Forest):
         if by_word:
-            return _by_word(space, single, known), ints(np.arange(space.num_edges))
+            return _replace_words(space, single, known), ints(np.arange(space.num_edges))
         return transduce_forest(space, begin, step, normaliser.sentence, known)
     if by_word and all(len(each) <= 1 for each in single.values()):
         # none becomes several: the same arcs
@@ -258,7 +258,7 @@ def _normalised(
     return found.lattice, found.origin
 
 
-def _by_word(forest: Forest, words: Mapping[int, Words], vocabulary: Vocabulary) -> Forest:
+def _replace_words(forest: Forest, words: Mapping[int, Words], vocabulary: Vocabulary) -> Forest:
     """Return the forest with others in the places of words: the same edges."""
     used, place = np.unique(forest.symbol, return_inverse=True)
     said = [
@@ -266,7 +266,7 @@ def _by_word(forest: Forest, words: Mapping[int, Words], vocabulary: Vocabulary)
     ]
     numbers = ints([number for some in said for number in some])
     offset = ints(np.cumsum([0, *map(len, said)]))
-    symbol, begin = rows_in_order(numbers, offset, ints(place))
+    symbol, begin = order_rows(numbers, offset, ints(place))
     return replace(
         forest,
         vocabulary=vocabulary,
@@ -296,7 +296,7 @@ class NormalisedEvaluator:
 
     @property
     def rounded(self) -> bool:
-        """Whether costs are too fine to be compared exactly."""
+        """Whether costs have to be rounded to be compared."""
         return rounding_of(self.inner) == 0.0
 
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
@@ -321,7 +321,7 @@ class NormalisedSearcher(NormalisedEvaluator):
         prepared = cast(CompiledEvaluator, self.inner).prepare(outer.space)
         origin = outer.origin
         if prepared.origin is not None:
-            origin = _through(origin, prepared.origin)
+            origin = _compose_origins(origin, prepared.origin)
         return replace(prepared, origin=origin, exact=outer.exact)
 
     def machine(self, vocabulary: Vocabulary, labels: IntColumn | None = None) -> Machine:

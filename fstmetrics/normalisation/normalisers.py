@@ -18,9 +18,9 @@ from fstmetrics.signature import NORMALISERS as NORMALISERS
 from lattices.caching import cached_property
 from lattices.errors import Error, FormatError, OptionError, PluginError
 from lattices.formats.base import split_words, text_lines
-from lattices.formats.streams import opened
+from lattices.formats.streams import open_input
 from lattices.optional import require
-from lattices.registry import lacking
+from lattices.registry import list_missing
 
 Words = tuple[str, ...]
 
@@ -30,12 +30,7 @@ class Normaliser(Protocol):
     """What a normaliser offers; registered in the group ``fstmetrics.normalisers``.
 
     An entry point is a class or function that is called without arguments, or, for names such as
-    ``glm:FILE``, with what follows the colon. What comes of it may also be a function from text to
-    text: then words are normalised one by one.
-
-    The law that makes searches exact: where ``waits(words)`` is False, the words after these cannot
-    change what becomes of them, nor these what becomes of the others:
-    ``sentence(words + more) == sentence(words) + sentence(more)``.
+    ``glm:FILE``, with what follows the colon.
     """
 
     def sentence(self, words: Words) -> Words:
@@ -234,7 +229,7 @@ def _alternative(text: str, left: Words) -> Words:
 
 
 def _lines(path: str, comment: str = "#") -> Iterable[tuple[int, str]]:
-    with opened(path) as (_, stream):
+    with open_input(path) as (_, stream):
         for line, data in text_lines(stream):
             try:
                 text = data.decode("utf-8")
@@ -369,10 +364,8 @@ def parse_normaliser(specification: str) -> tuple[Normaliser, ...]:
             raise
         except Exception as problem:
             reason = f"{type(problem).__name__}: {problem}"
-            raise PluginError(
-                f"{NORMALISERS.described(name)} cannot be made: {reason}"
-            ) from problem
-        if lacking(made, ("sentence", "waits", "covers")):
+            raise PluginError(f"{NORMALISERS.describe(name)} cannot be made: {reason}") from problem
+        if list_missing(made, ("sentence", "waits", "covers")):
             if not callable(made):
                 raise OptionError(f"the normaliser {name} is {made!r:.60}, expected a function")
             made = TextFunction(made)

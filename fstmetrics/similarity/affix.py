@@ -23,7 +23,7 @@ class Similarity(Protocol):
         """Return ``len(words)`` x ``len(others)`` similarities, each in [0, 1]."""
 
 
-def _packed(words: Sequence[str]) -> tuple[IntColumn, IntColumn]:
+def _pack(words: Sequence[str]) -> tuple[IntColumn, IntColumn]:
     """Return the code points of all words in one column, and where each word begins."""
     starts = list(accumulate(map(len, words), initial=0))
     points = "".join(words).encode("utf-32-le", "surrogatepass")
@@ -45,7 +45,7 @@ def affix_distances(
     >>> affix_distances(["walked"], ["walking", "talked", "walked"], limit=0.5)
     array([[1. , 0.2, 0. ]])
     """
-    return floats(_native.affix_distances(*_packed(words), *_packed(others), limit))
+    return floats(_native.affix_distances(*_pack(words), *_pack(others), limit))
 
 
 def affix_distance(word: str, other: str) -> float:
@@ -140,7 +140,7 @@ class Wildcards(Signature):
         ).reshape(len(words), len(others))
 
 
-def checked_matrix(
+def check_matrix(
     similarity: Similarity, words: Sequence[str], others: Sequence[str]
 ) -> FloatColumn:
     """Return the similarities, or say what is wrong with what a plug-in returned."""

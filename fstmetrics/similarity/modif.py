@@ -12,14 +12,14 @@ import numpy as np
 from fstmetrics import _native
 from fstmetrics.alignment.metric import AlignmentMetric
 from fstmetrics.ngram.bleu import BLEU, BLEUEvaluator
-from fstmetrics.references import Reference, Tokens, checked_references
+from fstmetrics.references import Reference, Tokens, check_references
 from fstmetrics.signature import option
 from fstmetrics.similarity.vectors import (
     EmbeddingSimilarity,
     WordVectors,
-    checked_vectors,
-    given_vectors,
-    pruned,
+    check_vectors,
+    load_given_vectors,
+    prune_cosines,
 )
 from lattices.arrays import FloatColumn, floats, ints
 from lattices.caching import cached_property
@@ -68,11 +68,11 @@ class WERModif(AlignmentMetric):
 
     def __post_init__(self) -> None:
         """Refuse vectors that are none and a threshold that is no cosine."""
-        checked_vectors(self.name, self.vectors, self.gamma)
+        check_vectors(self.name, self.vectors, self.gamma)
 
     def require(self) -> None:
         """Load the vectors, or raise what says why they cannot be."""
-        given_vectors(self.vectors)
+        load_given_vectors(self.vectors)
 
     @cached_property
     def similarity(self) -> EmbeddingSimilarity:
@@ -128,18 +128,18 @@ class BLEUModif(BLEU):
     def __post_init__(self) -> None:
         """Refuse what means nothing."""
         super().__post_init__()
-        checked_vectors(self.name, self.vectors, self.gamma)
+        check_vectors(self.name, self.vectors, self.gamma)
         if self.unit != "word":
             raise OptionError(f"{self.name} compares words: unit={self.unit} is BLEU's")
 
     def require(self) -> None:
         """Load the vectors and the tokeniser, or raise what says why they cannot be."""
         super().require()
-        given_vectors(self.vectors)
+        load_given_vectors(self.vectors)
 
     def against(self, references: Iterable[Reference]) -> BLEUModifEvaluator:
         """Return an evaluator for the references of one segment."""
-        return BLEUModifEvaluator(self, checked_references(references))
+        return BLEUModifEvaluator(self, check_references(references))
 
 
 class BLEUModifEvaluator(BLEUEvaluator):
@@ -148,51 +148,46 @@ class BLEUModifEvaluator(BLEUEvaluator):
     def __init__(self, metric: BLEUModif, references: tuple[Reference, ...]) -> None:
         super().__init__(metric, references)
         self.gamma = metric.gamma
-        self._vectors = given_vectors(metric.vectors)
+        self._vectors = load_given_vectors(metric.vectors)
         self._sentences = [
             metric.units(each) for each in references if not isinstance(each, Lattice)
         ]
 
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
         """Return the statistics of one hypothesis."""
-        row: FloatColumn = self._modified([hypothesis], super().stats(hypothesis)[None])[0]
+        row: FloatColumn = self._replace_matches([hypothesis], super().stats(hypothesis)[None])[0]
         return row
 
     def list_stats(self, nbest: NBest) -> FloatColumn:
         """Return one row of statistics for each entry of a list."""
         sentences = [nbest.tokens(entry) for entry in range(len(nbest))]
-        return self._modified(sentences, super().list_stats(nbest))
+        return self._replace_matches(sentences, super().list_stats(nbest))
 
-    def _modified(self, sentences: Sequence[str | Sequence[str]], rows: FloatColumn) -> FloatColumn:
+    def _replace_matches(
+        self, sentences: Sequence[str | Sequence[str]], rows: FloatColumn
+    ) -> FloatColumn:
         """Return BLEU's rows with the matches replaced by sums of similarities."""
         order = self.metric.order
         rows = rows.copy()
         for row, sentence in zip(rows, sentences, strict=True):
             words = self.metric.units(sentence)
             nearest = [
-                nearest_ngrams(words, reference, self._vectors, order)
+                match_nearest_ngrams(words, reference, self._vectors, order)
                 for reference in self._sentences
             ]
-            row[:order] = pruned(np.max(nearest, axis=0), self.gamma).sum(axis=1)
+            row[:order] = prune_cosines(np.max(nearest, axis=0), self.gamma).sum(axis=1)
         return floats(rows)
 
 
 # room for the references of one segment: a sweep asks for them again for each threshold
 @lru_cache(maxsize=64)
-def nearest_ngrams(
+def match_nearest_ngrams(
     words: Tokens, reference: Tokens, vectors: WordVectors, order: int
 ) -> FloatColumn:
     """Return the cosine of each n-gram with the nearest of the reference.
 
     Row n - 1 is that of order n; what is past its last n-gram is 0. It does not depend on
     any threshold.
-
-    Examples
-    --------
-    >>> vectors = WordVectors(["cat", "dog"], np.array([[1.0, 0.0], [0.6, 0.8]]))
-    >>> nearest_ngrams(("a", "dog"), ("a", "cat", "dog"), vectors, 2).round(3)
-    array([[1.   , 1.   ],
-           [0.894, 0.   ]])
     """
     left, right = floats(vectors.rows(words)), floats(vectors.rows(reference))
     number = {word: index for index, word in enumerate(dict.fromkeys(reference))}

@@ -18,8 +18,8 @@ import numpy as np
 from fstmetrics.signature import Signature, option
 from lattices.arrays import Array, FloatColumn, IntColumn, ints
 from lattices.errors import FormatError, OptionError
-from lattices.formats.base import decoded_lines
-from lattices.formats.streams import opened
+from lattices.formats.base import decode_lines
+from lattices.formats.streams import open_input
 from lattices.optional import require
 
 #: a cosine this close to 1 is 1: what it falls short of is rounding
@@ -120,15 +120,15 @@ def load_vectors(path: str | os.PathLike[str]) -> WordVectors:
         stamp = Path(name).stat().st_mtime_ns
     except OSError as problem:
         raise OptionError(f"word vectors: {problem}") from None
-    return _loaded(name, stamp)
+    return _load(name, stamp)
 
 
 @lru_cache(maxsize=4)
-def _loaded(path: str, stamp: int) -> WordVectors:
+def _load(path: str, stamp: int) -> WordVectors:
     return WordVectors(*read_vectors(path), source=path)
 
 
-def checked_vectors(owner: str, vectors: object, gamma: float) -> None:
+def check_vectors(owner: str, vectors: object, gamma: float) -> None:
     """Refuse options that no similarity of vectors can have."""
     if not isinstance(vectors, str | WordVectors):
         raise OptionError(f"{owner}: vectors are a path or WordVectors, not {vectors!r}")
@@ -143,19 +143,13 @@ def checked_vectors(owner: str, vectors: object, gamma: float) -> None:
         raise OptionError(f"gamma is in [0, 1], not {gamma}")
 
 
-def given_vectors(vectors: str | WordVectors) -> WordVectors:
+def load_given_vectors(vectors: str | WordVectors) -> WordVectors:
     """Return the vectors that an option names."""
     return load_vectors(vectors) if isinstance(vectors, str) else vectors
 
 
-def pruned(cosine: FloatColumn, gamma: float) -> FloatColumn:
-    """Return cosines as similarities: 0 below gamma, which is not negative, 1 but for rounding.
-
-    Examples
-    --------
-    >>> pruned(np.array([-0.5, 0.3, 0.7, 1.0 - 1e-15]), 0.5)
-    array([0. , 0. , 0.7, 1. ])
-    """
+def prune_cosines(cosine: FloatColumn, gamma: float) -> FloatColumn:
+    """Return cosines as similarities: 0 below gamma, which is not negative, 1 but for rounding."""
     similarity = np.where(cosine >= 1.0 - ROUNDING, 1.0, cosine)
     return np.where(similarity >= gamma, similarity, 0.0)
 
@@ -193,23 +187,23 @@ class EmbeddingSimilarity(Signature):
 
     def __post_init__(self) -> None:
         """Refuse vectors that are none and a threshold that is no cosine."""
-        checked_vectors(self.name, self.vectors, self.gamma)
+        check_vectors(self.name, self.vectors, self.gamma)
 
     def require(self) -> None:
         """Load the vectors, or raise what says why they cannot be."""
-        given_vectors(self.vectors)
+        load_given_vectors(self.vectors)
 
     def matrix(self, words: Sequence[str], others: Sequence[str]) -> FloatColumn:
         """Return the similarities of all pairs, by one matrix product."""
-        vectors = given_vectors(self.vectors)
-        cosine = _normalised(vectors.rows(words)) @ _normalised(vectors.rows(others)).T
+        vectors = load_given_vectors(self.vectors)
+        cosine = _normalise(vectors.rows(words)) @ _normalise(vectors.rows(others)).T
         same = {word: number for number, word in enumerate(dict.fromkeys((*words, *others)))}
         left = np.array([same[word] for word in words], dtype=np.int64)
         right = np.array([same[word] for word in others], dtype=np.int64)
-        return np.where(left[:, None] == right[None, :], 1.0, pruned(cosine, self.gamma))
+        return np.where(left[:, None] == right[None, :], 1.0, prune_cosines(cosine, self.gamma))
 
 
-def _normalised(rows: FloatColumn) -> FloatColumn:
+def _normalise(rows: FloatColumn) -> FloatColumn:
     norm = np.linalg.norm(rows, axis=1, keepdims=True)
     result: FloatColumn = np.divide(rows, norm, out=np.zeros_like(rows), where=norm > 0)
     return result
@@ -225,20 +219,14 @@ def read_vectors(path: str) -> tuple[Sequence[str], Array]:
             "WordVectors.from_gensim, or save it by save_word2vec_format",
             path,
         )
-    with opened(path) as (head, stream):
+    with open_input(path) as (head, stream):
         if not _is_binary(head):
             return _read_text(path, stream)
     return _read_binary(path)
 
 
 def save_vectors(path: str | os.PathLike[str], words: Sequence[str], rows: Array) -> None:
-    """Write ``NAME.npy`` and ``NAME.words``, which open at once whatever their size.
-
-    Raises
-    ------
-    FormatError
-        If the name does not end in ``.npy``, or a word cannot stand on a line of its own.
-    """
+    """Write ``NAME.npy`` and ``NAME.words``, which open at once whatever their size."""
     name = os.fspath(path)
     if not name.endswith(".npy"):
         raise FormatError("expected a name that ends in .npy", name)
@@ -296,7 +284,7 @@ def _read_binary(path: str) -> tuple[Sequence[str], Array]:
 
 def _read_text(path: str, stream: BinaryIO) -> tuple[Sequence[str], Array]:
     lines: Iterator[tuple[int, str]] = (
-        (number, line.rstrip(" ")) for number, line in decoded_lines(stream, path)
+        (number, line.rstrip(" ")) for number, line in decode_lines(stream, path)
     )
     number, first = next(lines, (0, ""))
     header = _header(first)

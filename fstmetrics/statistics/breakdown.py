@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from fstmetrics.alignment.metric import Edit
 from fstmetrics.statistics.systems import System
 from lattices.errors import FormatError, OptionError
-from lattices.formats.base import decoded_lines
-from lattices.formats.streams import display_name, opened
-from lattices.records import plain
+from lattices.formats.base import decode_lines
+from lattices.formats.streams import display_name, open_input
+from lattices.records import to_plain
 
 SPEAKER, LENGTH = "speaker", "length"
 #: the group of ids that a regular expression does not match
@@ -21,32 +21,11 @@ OPERATIONS = ("substitution", "insertion", "deletion")
 
 
 def grouping(by: str) -> Callable[[str], str]:
-    """Return what gives the group of a segment by its id.
-
-    Parameters
-    ----------
-    by
-        ``speaker``: what stands before the first ``-`` or ``_`` of the id, as in Kaldi's ids; the
-        name of a file with lines ``id group``, as Kaldi's utt2spk, or with the group of each line;
-        or a regular expression, whose first group, or whole match, is the name: ids without a
-        match are ``(others)``.
-
-    Raises
-    ------
-    OptionError
-        If it is none of these, or, when called, if an id has no group.
-    FormatError
-        If a line of the file has more or less than it should.
-
-    Examples
-    --------
-    >>> grouping("speaker")("116-288045-0000"), grouping(r"(dev|test)\\d")("my-dev3")
-    ('116', 'dev')
-    """
+    """Return what gives the group of a segment by its id."""
     if by == SPEAKER:
         return _speaker
     if os.path.isfile(by):
-        return _by_file(by)
+        return _group_by_file(by)
     try:
         pattern = re.compile(by)
     except re.error as problem:
@@ -73,11 +52,11 @@ def _speaker(id: str) -> str:
     return name
 
 
-def _by_file(path: str) -> Callable[[str], str]:
+def _group_by_file(path: str) -> Callable[[str], str]:
     groups: dict[str, str] = {}
-    with opened(path) as (_, stream):
+    with open_input(path) as (_, stream):
         name = display_name(path)
-        for number, text in decoded_lines(stream, name):
+        for number, text in decode_lines(stream, name):
             words = text.split()
             if len(words) not in (1, 2):
                 raise FormatError(f"{len(words)} words, expected 'id group'", name, number)
@@ -95,13 +74,7 @@ def _by_file(path: str) -> Callable[[str], str]:
 
 
 def length_group(words: int) -> str:
-    """Return the group of a reference by its length, from a power of two to the next.
-
-    Examples
-    --------
-    >>> [length_group(words) for words in (0, 1, 2, 3, 4, 40)]
-    ['0', '1', '2-3', '2-3', '4-7', '32-63']
-    """
+    """Return the group of a reference by its length, from a power of two to the next."""
     if words < 2:
         return str(words)
     low = 1 << (words.bit_length() - 1)
@@ -125,29 +98,11 @@ class GroupScores(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data."""
-        return {name: plain(value) for name, value in self._asdict().items()}
+        return {name: to_plain(value) for name, value in self._asdict().items()}
 
 
 def scores_by_group(system: System, group_of: Callable[[str], str]) -> list[GroupScores]:
-    """Return the scores of each group of segments, in the order of their names and numbers.
-
-    Parameters
-    ----------
-    system
-        With the statistics of its segments.
-    group_of
-        Gives the group of a segment by its id, see :func:`grouping`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fstmetrics import WER
-    >>> system = System("a", (WER(),))
-    >>> for id, errors in [("s1-1", 1.0), ("s1-2", 0.0), ("s2-1", 2.0)]:
-    ...     system.stats[id] = [np.array([4 - errors, errors, 0, 0, 4])]
-    >>> [tuple(group) for group in scores_by_group(system, grouping("speaker"))]
-    [('s1', 2, (0.125,)), ('s2', 1, (0.5,))]
-    """
+    """Return the scores of each group of segments, in the order of their names and numbers."""
     members: dict[str, list[str]] = {}
     for id in system.stats:
         members.setdefault(group_of(id), []).append(id)
@@ -160,11 +115,11 @@ def scores_by_group(system: System, group_of: Callable[[str], str]) -> list[Grou
                 for metric, matrix in zip(system.metrics, system.matrices(ids), strict=True)
             ),
         )
-        for group, ids in sorted(members.items(), key=lambda item: _natural(item[0]))
+        for group, ids in sorted(members.items(), key=lambda item: _make_sort_key(item[0]))
     ]
 
 
-def _natural(name: str) -> list[tuple[int, int, str]]:
+def _make_sort_key(name: str) -> list[tuple[int, int, str]]:
     """Return a key that has 9 before 10; others come last."""
     parts = [part for part in re.split(r"(\d+)", name) if part]
     key = [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
@@ -193,35 +148,13 @@ class ErrorCount(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data."""
-        return {name: plain(value) for name, value in self._asdict().items()}
+        return {name: to_plain(value) for name, value in self._asdict().items()}
 
 
 def frequent_errors(
     alignments: Iterable[tuple[str, Sequence[Edit]]], top: int, examples: int = 3
 ) -> list[ErrorCount]:
-    """Return the substitutions, insertions and deletions that come most often, ``top`` of each.
-
-    Parameters
-    ----------
-    alignments
-        The ids of segments and their alignments.
-    top
-        How many of each kind; equals are in the order in which they come up first.
-    examples
-        How many ids are kept with each.
-
-    Examples
-    --------
-    >>> from fstmetrics import WER
-    >>> alignments = [
-    ...     (id, WER().against(["the cat sat"]).judge(text).edits)
-    ...     for id, text in [("s1", "a cat sat"), ("s2", "a cat"), ("s3", "the cat sat")]
-    ... ]
-    >>> for error in frequent_errors(alignments, 5):
-    ...     print(*error)
-    substitution the a 2 ('s1', 's2')
-    deletion sat  1 ('s2',)
-    """
+    """Return the substitutions, insertions and deletions that come most often, ``top`` of each."""
     counts: dict[tuple[str, str, str], int] = {}
     places: dict[tuple[str, str, str], dict[str, None]] = {}
     for id, edits in alignments:

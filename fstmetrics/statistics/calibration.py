@@ -39,8 +39,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import FormatError, OptionError
-from lattices.formats.streams import created, display_name, opened
-from lattices.records import Record
+from lattices.formats.streams import display_name, open_input, open_output
+from lattices.records import PlainRecord
 from lattices.spaces.arguments import WHOLE
 
 #: how near confidences come to 0 and 1 in logarithms
@@ -99,7 +99,7 @@ def reliability(
     1 0.25 0.0
     3 0.917 0.667
     """
-    given, right = _checked(confidences, correct)
+    given, right = _check(confidences, correct)
     WHOLE.check("reliability", "bins", bins)
     if not 1 <= bins <= MOST_BINS:
         raise OptionError(f"{bins} bins, expected from 1 to {MOST_BINS}")
@@ -124,14 +124,8 @@ def reliability(
 
 
 def cross_entropy(confidences: ArrayLike, correct: ArrayLike) -> float:
-    """Return the bits that the confidences leave to be told of which words are right, in all.
-
-    Examples
-    --------
-    >>> cross_entropy([0.5, 0.25], [True, False])
-    1.415037499278844
-    """
-    given, right = _checked(confidences, correct)
+    """Return the bits that the confidences leave to be told of which words are right, in all."""
+    given, right = _check(confidences, correct)
     given = np.clip(given, NEAREST, 1.0 - NEAREST)
     return float(-np.log2(np.where(right, given, 1.0 - given)).sum())
 
@@ -144,7 +138,7 @@ def normalised_cross_entropy(confidences: ArrayLike, correct: ArrayLike) -> floa
     >>> round(normalised_cross_entropy([0.9, 0.8, 0.3, 1.0, 0.0], [1, 1, 0, 1, 0]), 3)
     0.796
     """
-    given, right = _checked(confidences, correct)
+    given, right = _check(confidences, correct)
     share = float(right.mean()) if len(right) else math.nan
     if not 0.0 < share < 1.0:
         return math.nan
@@ -169,7 +163,7 @@ def expected_calibration_error(
     return sum(each.words * abs(each.confidence - each.correct) for each in found) / words
 
 
-def _checked(
+def _check(
     confidences: ArrayLike, correct: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     try:
@@ -191,7 +185,7 @@ def _checked(
 
 
 @dataclass(frozen=True)
-class Quality(Record):
+class Quality(PlainRecord):
     """How good the confidences of some words are.
 
     Attributes
@@ -211,16 +205,9 @@ class Quality(Record):
     bins: tuple[ReliabilityBin, ...]
 
 
-def quality_of(confidences: ArrayLike, correct: ArrayLike, bins: int = BINS) -> Quality:
-    """Return all that this module measures.
-
-    Examples
-    --------
-    >>> found = quality_of([0.5, 0.5, 1.0], [True, False, True])
-    >>> found.words, found.correct, round(found.nce, 3), found.ece
-    (3, 2, 0.274, 0.0)
-    """
-    given, right = _checked(confidences, correct)
+def measure_quality(confidences: ArrayLike, correct: ArrayLike, bins: int = BINS) -> Quality:
+    """Return all that this module measures."""
+    given, right = _check(confidences, correct)
     return Quality(
         len(given),
         int(right.sum()),
@@ -231,7 +218,7 @@ def quality_of(confidences: ArrayLike, correct: ArrayLike, bins: int = BINS) -> 
 
 
 @dataclass(frozen=True)
-class Calibration(Record):
+class Calibration(PlainRecord):
     """What makes the confidences of a system true: a scale of its scores, and a map.
 
     Attributes
@@ -270,7 +257,7 @@ class Calibration(Record):
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, as JSON."""
-        with created(os.fspath(path)) as stream:
+        with open_output(os.fspath(path)) as stream:
             stream.write(self.to_json().encode("utf-8"))
 
     def to_json(self) -> str:
@@ -293,7 +280,7 @@ def read_calibration(path: str | os.PathLike[str]) -> Calibration:
         If it is none.
     """
     name = display_name(os.fspath(path))
-    with opened(os.fspath(path)) as (_, stream):
+    with open_input(os.fspath(path)) as (_, stream):
         text = stream.read()
     try:
         found: Any = json.loads(text)
@@ -350,7 +337,7 @@ def fit_map(
     # takes long to import, and who applies a map does not fit one
     from scipy.optimize import isotonic_regression
 
-    given, right = _checked(confidences, correct)
+    given, right = _check(confidences, correct)
     if not len(given):
         raise OptionError("no word to fit a map of confidences to")
     # 1 and what rounding makes of it are the same
@@ -378,12 +365,6 @@ def fit_map(
 
 
 def fit_scale(entropies: Sequence[float], scales: Sequence[float]) -> float:
-    """Return the scale of the least cross entropy; of equals, the one nearest to 1.
-
-    Examples
-    --------
-    >>> fit_scale([3.0, 2.0, 2.0], [0.5, 1.0, 2.0])
-    1.0
-    """
+    """Return the scale of the least cross entropy; of equals, the one nearest to 1."""
     pairs = zip(entropies, scales, strict=True)
     return min(pairs, key=lambda pair: (pair[0], abs(math.log(pair[1]))))[1]

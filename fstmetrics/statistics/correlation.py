@@ -48,21 +48,21 @@ from fstmetrics.contract import Metric
 from fstmetrics.statistics.significance import (
     Interval,
     OnDrawn,
-    checked_samples,
-    checked_stats,
+    check_samples,
+    check_stats,
     draws,
-    generator,
+    make_generator,
     percentiles,
     qualities_of,
-    resampled_sums,
+    resample_sums,
 )
 from lattices.arrays import Array, FloatColumn
 from lattices.errors import OptionError
-from lattices.records import Record
+from lattices.records import PlainRecord
 
 
 @dataclass(frozen=True)
-class Correlation(Record):
+class Correlation(PlainRecord):
     """A coefficient, and how sure it is.
 
     Attributes
@@ -104,16 +104,6 @@ def grades(scores: ArrayLike, *, k: int = 10, low: float = 0.0, high: float = 1.
 
     An interval has its lower end and not its upper one, except the last, which has both: with ten
     grades of [0, 1], 0.435 has grade 4 and 1.0 has grade 9 (Denoual and Lepage 2005).
-
-    Raises
-    ------
-    OptionError
-        For fewer than two grades, an empty interval, or a score outside of it.
-
-    Examples
-    --------
-    >>> grades([0.0, 0.0999, 0.1, 0.435, 0.9, 1.0]).tolist()
-    [0, 0, 1, 4, 9, 9]
     """
     if k < 2:
         raise OptionError(f"k={k}, expected 2 grades or more")
@@ -244,7 +234,9 @@ def graded_kappa(
     >>> print(graded_kappa(words, characters))
     0.6667
     """
-    columns = [_graded(np.asarray(column, np.float64), k, low, high) for column in (one, other)]
+    columns = [
+        _cut_into_grades(np.asarray(column, np.float64), k, low, high) for column in (one, other)
+    ]
     value = kappa(*columns, weights=weights)
     points = len(columns[0])
     if math.isnan(value):
@@ -253,13 +245,13 @@ def graded_kappa(
     interval, known = None, 0
     if samples:
         shares = np.bincount(columns[0] * k + columns[1], minlength=k * k) / points
-        rng = generator(seed)
-        tables = rng.multinomial(points, shares, size=checked_samples(samples))
+        rng = make_generator(seed)
+        tables = rng.multinomial(points, shares, size=check_samples(samples))
         interval, known = _interval(_kappas(tables.reshape(-1, k, k), weights), level)
     return Correlation(value, "kappa", points, float("nan"), interval, known)
 
 
-def _graded(values: FloatColumn, k: int, low: float | None, high: float | None) -> Array:
+def _cut_into_grades(values: FloatColumn, k: int, low: float | None, high: float | None) -> Array:
     """Return the grades of one column, on its own scale where an end is not given."""
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise OptionError("expected a column of finite scores, not empty")
@@ -276,7 +268,7 @@ VARIANTS = {"wmt12": (-1, 1), "wmt13": (0, 0), "wmt14": (0, 1)}
 
 
 @dataclass(frozen=True)
-class PairCounts(Record):
+class PairCounts(PlainRecord):
     """A tau, and the pairs it is made of.
 
     Attributes
@@ -309,26 +301,7 @@ class PairCounts(Record):
 
 
 def pair_counts(human: ArrayLike, metric: ArrayLike, *, gap: float = 0.0) -> Array:
-    """Return for each segment the pairs of systems: concordant, discordant, ties of either side.
-
-    Parameters
-    ----------
-    human, metric
-        Matrices of qualities, one row a system and one column a segment, NaN where there is no
-        judgement; pairs with one are left out.
-    gap
-        Differences between what people say that are smaller than this count as ties.
-
-    Returns
-    -------
-    matrix of int64
-        One row a segment: concordant, discordant, tied by the metric only, tied by people.
-
-    Examples
-    --------
-    >>> pair_counts([[0.1, 0.3], [0.2, 0.3], [0.4, 0.1]], [[1, 5], [1, 6], [3, 4]]).tolist()
-    [[2, 0, 1, 0], [2, 0, 0, 1]]
-    """
+    """Return for each segment the pairs of systems: concordant, discordant, ties of either side."""
     said = np.asarray(human, dtype=np.float64)
     scored = np.asarray(metric, dtype=np.float64)
     if said.ndim != 2 or said.shape != scored.shape:
@@ -402,8 +375,8 @@ def wmt_tau(
     totals = counts.sum(axis=0)
     interval, known = None, 0
     if samples and len(counts):
-        rng = generator(seed)
-        sums = resampled_sums(counts.astype(np.float64), checked_samples(samples), rng, on_drawn)
+        rng = make_generator(seed)
+        sums = resample_sums(counts.astype(np.float64), check_samples(samples), rng, on_drawn)
         interval, known = _interval(_taus(sums, variant), level)
     value = float(_taus(totals[np.newaxis].astype(np.float64), variant)[0])
     concordant, discordant, metric_ties, human_ties = totals.tolist()
@@ -476,15 +449,15 @@ def correlate(
     undefined (the metric says 0.5 for all)
     """
     measure = _method(method)
-    one, other = _checked(human, metric)
+    one, other = _check(human, metric)
     note = _constant(one, "people say") or _constant(other, "the metric says")
     if note:
         return Correlation(float("nan"), method, len(one), float("nan"), note=note)
     value, p_value = measure.with_p_value(one, other)
     if not samples:
         return Correlation(value, method, len(one), p_value)
-    rng = generator(seed)
-    checked_samples(samples)
+    rng = make_generator(seed)
+    check_samples(samples)
     drawn = (
         draws(len(one), samples, rng, on_drawn)
         if groups is None
@@ -547,7 +520,7 @@ def correlate_systems(
     """
     if resample not in ("systems", "segments"):
         raise OptionError(f"resample={resample!r}, expected one of systems, segments")
-    matrices = [checked_stats(metric, one) for one in stats]
+    matrices = [check_stats(metric, one) for one in stats]
     lengths = {len(matrix) for matrix in matrices}
     if len(lengths) > 1:
         raise OptionError(
@@ -567,7 +540,9 @@ def correlate_systems(
     )
     if found.note or of_systems or not samples:
         return found
-    sums = resampled_sums(np.hstack(matrices), checked_samples(samples), generator(seed), on_drawn)
+    sums = resample_sums(
+        np.hstack(matrices), check_samples(samples), make_generator(seed), on_drawn
+    )
     rows = sums.reshape(-1, columns)
     resampled = qualities_of(metric, rows).reshape(samples, len(matrices))
     fixed = np.broadcast_to(np.asarray(human, dtype=np.float64), resampled.shape)
@@ -662,7 +637,7 @@ def _method(name: str) -> _Method:
     return _METHODS[name]
 
 
-def _checked(human: ArrayLike, metric: ArrayLike) -> tuple[FloatColumn, FloatColumn]:
+def _check(human: ArrayLike, metric: ArrayLike) -> tuple[FloatColumn, FloatColumn]:
     one, other = (np.asarray(side, dtype=np.float64) for side in (human, metric))
     if one.ndim != 1 or one.shape != other.shape:
         raise OptionError(

@@ -26,13 +26,13 @@ from fstmetrics.statistics.pairwise import (
     soft_pairwise_accuracy,
 )
 from fstmetrics.statistics.significance import OnDrawn, qualities_of
-from fstmetrics.statistics.systems import System, paired_matrices
+from fstmetrics.statistics.systems import System, pair_matrices
 from lattices.arrays import FloatColumn
 from lattices.errors import FormatError
-from lattices.formats.base import decoded_lines, split_words
+from lattices.formats.base import decode_lines, split_words
 from lattices.formats.references import References
-from lattices.formats.streams import display_name, opened
-from lattices.records import Record
+from lattices.formats.streams import display_name, open_input
+from lattices.records import PlainRecord
 
 #: into which scores of segments are cut for kappa
 GRADES = 10
@@ -50,7 +50,7 @@ class _Sampling(TypedDict):
 
 
 @dataclass(frozen=True)
-class HumanScore(Record):
+class HumanScore(PlainRecord):
     """One judgement; ``segment`` is empty where it is of a whole system."""
 
     system: str
@@ -80,18 +80,12 @@ def read_human(path: str, *, one_system: bool) -> HumanScores:
 
     Columns are parted by tabs, or by blanks where a line has no tab. What WMT's files of system
     scores have besides is left out: ranges of ranks, and lines of ``+``.
-
-    Raises
-    ------
-    FormatError
-        With the line, for a number of columns that differs, a score that is no finite number,
-        or a second judgement of the same; for a file without any.
     """
     name = display_name(path)
     entries: dict[tuple[str, str], HumanScore] = {}
     columns = 0
-    with opened(path) as (_, stream):
-        for number, line in decoded_lines(stream, name):
+    with open_input(path) as (_, stream):
+        for number, line in decode_lines(stream, name):
             text = line.strip()
             if not text or text.startswith("#") or _SEPARATOR.fullmatch(text):
                 continue
@@ -137,17 +131,12 @@ def match_systems(human: HumanScores, paths: Sequence[str]) -> dict[str, str]:
     A name means the file of that name; else the one that has it without ``.txt`` and ``.gz``;
     else the one whose name has it as a part between dots, or the other way round, such as
     ``online-B`` and ``newstest2015.online-B.0.de-en.txt``; else the one in a folder of that name.
-
-    Raises
-    ------
-    FormatError
-        If a name means several files, or several names one file.
     """
     found: dict[str, str] = {}
     taken: dict[str, str] = {}
     lines = {entry.system: entry.line for entry in reversed(human.entries)}
     for name in dict.fromkeys(entry.system for entry in human.entries):
-        files = _files_named(name, paths)
+        files = _find_files(name, paths)
         if len(files) > 1:
             listed = ", ".join(files)
             raise FormatError(f"{name!r} may be any of {listed}", human.path, lines[name])
@@ -161,7 +150,7 @@ def match_systems(human: HumanScores, paths: Sequence[str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class MetricCorrelations(Record):
+class MetricCorrelations(PlainRecord):
     """The coefficients of one metric, and the scores they are made of."""
 
     metric: Metric
@@ -170,7 +159,7 @@ class MetricCorrelations(Record):
 
 
 @dataclass(frozen=True)
-class HumanCorrelations(Record):
+class HumanCorrelations(PlainRecord):
     """Metrics against human scores; a point is a system, or a system and a segment.
 
     Attributes
@@ -214,27 +203,6 @@ def correlate_human(
     Of systems: Pearson, Spearman and Kendall, and pairwise accuracy. Of segments: also kappa over
     ten grades, and where there are two or more systems a tau of WMT's metrics tasks and the
     accuracy with calibrated ties, over pairs of outputs, and soft pairwise accuracy of systems.
-
-    Parameters
-    ----------
-    human
-        What people said; systems that are not among ``systems`` are left out.
-    systems
-        Each scored under the same metrics, by the name it has in ``human``.
-    references
-        What they were scored against.
-    resample : {"systems", "segments"}
-        As in :func:`fstmetrics.correlate_systems`; for segment scores it is always segments.
-    samples, level, seed
-        How intervals are made.
-    on_drawn
-        As in :func:`fstmetrics.correlate`; kappa and soft pairwise accuracy, whose resamples take
-        no time, do not call it.
-
-    Raises
-    ------
-    FormatError
-        If a segment that people judged has no output.
     """
     entries = [entry for entry in human.entries if entry.system in systems]
     of_entries = [systems[entry.system] for entry in entries]
@@ -244,7 +212,7 @@ def correlate_human(
     sampling: _Sampling = {"samples": samples, "level": level, "seed": seed}
     found = []
     if not human.by_segment:
-        matrices = paired_matrices(of_entries, references)
+        matrices = pair_matrices(of_entries, references)
         for place, metric in enumerate(metrics):
             stats = [of_system[place] for of_system in matrices]
             coefficients = [
@@ -273,13 +241,13 @@ def correlate_human(
             raise FormatError(problem, human.path, entry.line)
     for place, metric in enumerate(metrics):
         rows = [one.stats[e.segment][place] for one, e in zip(of_entries, entries, strict=True)]
-        coefficients = _of_segments(entries, metric, np.array(rows), sampling, on_drawn)
+        coefficients = _correlate_segments(entries, metric, np.array(rows), sampling, on_drawn)
         values = scores_of(metric, np.array(rows))
         found.append(MetricCorrelations(metric, values.tolist(), coefficients))
     return HumanCorrelations("segment", points, said, found)
 
 
-def _of_segments(
+def _correlate_segments(
     entries: Sequence[HumanScore],
     metric: Metric,
     rows: FloatColumn,
@@ -318,13 +286,13 @@ def _of_segments(
     return [*coefficients, replace(agreement, method="kappa")]
 
 
-def _files_named(name: str, paths: Sequence[str]) -> list[str]:
+def _find_files(name: str, paths: Sequence[str]) -> list[str]:
     """Return the files that a name means, by the strictest rule that finds any."""
     parts = _parts(name)
     rules = (
         lambda path: os.path.basename(path) == os.path.basename(name),
         lambda path: _parts(path) == parts,
-        lambda path: _within(parts, _parts(path)) or _within(_parts(path), parts),
+        lambda path: _are_within(parts, _parts(path)) or _are_within(_parts(path), parts),
         lambda path: name in os.path.dirname(path).split(os.sep),
     )
     for rule in rules:
@@ -338,20 +306,14 @@ def _parts(path: str) -> list[str]:
     return os.path.basename(path).removesuffix(".gz").removesuffix(".txt").split(".")
 
 
-def _within(some: list[str], all_parts: list[str]) -> bool:
+def _are_within(some: list[str], all_parts: list[str]) -> bool:
     """Tell whether parts stand in others, in a row."""
     size = len(some)
     return any(all_parts[at : at + size] == some for at in range(len(all_parts) - size + 1))
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return file names without what they all begin and end with, cut at dots.
-
-    Examples
-    --------
-    >>> short_names(["d/newstest.KIT.1.de-en.txt", "d/newstest.online-B.2.de-en.txt"])
-    ['KIT.1', 'online-B.2']
-    """
+    """Return file names without what they all begin and end with, cut at dots."""
     parts = [_parts(name) for name in names]
     if len(set(map(tuple, parts))) < len(parts):
         return list(names)

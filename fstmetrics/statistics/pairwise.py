@@ -38,14 +38,14 @@ from fstmetrics.statistics.correlation import Correlation
 from fstmetrics.statistics.significance import (
     Interval,
     OnDrawn,
-    checked_samples,
-    checked_stats,
+    check_samples,
+    check_stats,
     draws,
-    generator,
+    make_generator,
     percentiles,
     qualities_of,
-    resampled_sums,
-    shuffled_sums,
+    resample_sums,
+    shuffle_sums,
 )
 from lattices.arrays import Array, FloatColumn
 from lattices.errors import OptionError
@@ -118,8 +118,8 @@ def pairwise_accuracy(
     agree = np.zeros((systems, systems))
     agree[first, second] = order == np.sign(scores[first] - scores[second])
     if samples and resample == "segments":
-        rng = generator(seed)
-        sums = resampled_sums(np.hstack(matrices), checked_samples(samples), rng, on_drawn)
+        rng = make_generator(seed)
+        sums = resample_sums(np.hstack(matrices), check_samples(samples), rng, on_drawn)
         drawn = qualities_of(metric, sums.reshape(-1, columns)).reshape(samples, systems)
         same = np.sign(drawn[:, first] - drawn[:, second]) == order
         by_chance: _ByChance = (percentiles(same.mean(axis=1), level), samples)
@@ -191,14 +191,14 @@ def soft_pairwise_accuracy(
             f"human scores of shape {said.shape}, expected a finite one for each of "
             f"{len(matrices)} systems and {len(matrices[0])} segments"
         )
-    rng = generator(seed)
+    rng = make_generator(seed)
     shuffles = int(rng.integers(2**63))
-    checked_samples(permutations)
+    check_samples(permutations)
 
     def p_values(sides: Sequence[FloatColumn], of_rows: Callable[[Array], Array]) -> Array:
         columns = sides[0].shape[1]
         joined = np.hstack(sides)
-        shuffled = shuffled_sums(joined, permutations, np.random.default_rng(shuffles))
+        shuffled = shuffle_sums(joined, permutations, np.random.default_rng(shuffles))
         kept = shuffled.reshape(permutations, len(sides), columns)
         total = joined.sum(axis=0).reshape(len(sides), columns)
         scores = of_rows(total)
@@ -224,7 +224,7 @@ def _matrices(
     metric: Metric, stats: Sequence[FloatColumn], systems: tuple[int, ...]
 ) -> list[FloatColumn]:
     """Return the statistics of all systems, if they fit each other and what people said."""
-    matrices = [checked_stats(metric, one) for one in stats]
+    matrices = [check_stats(metric, one) for one in stats]
     if systems != (len(matrices),):
         raise OptionError(f"human scores of {systems} systems, and statistics of {len(matrices)}")
     if len(matrices) < 2:
@@ -254,7 +254,7 @@ def _system_interval(
     both = np.triu(worth, 1)
     both += both.T
     values = []
-    for block in draws(systems, checked_samples(samples), generator(seed), on_drawn):
+    for block in draws(systems, check_samples(samples), make_generator(seed), on_drawn):
         offsets = systems * np.arange(len(block))[:, np.newaxis]
         drawn = np.bincount((block + offsets).ravel(), minlength=systems * len(block))
         counts = drawn.reshape(len(block), systems).astype(np.float64)
@@ -348,7 +348,7 @@ def calibrated_accuracy(
     interval, known = None, 0
     if samples:
         values = []
-        for block in draws(said.shape[1], checked_samples(samples), generator(seed), on_drawn):
+        for block in draws(said.shape[1], check_samples(samples), make_generator(seed), on_drawn):
             for drawn in block:
                 counts = np.bincount(drawn, minlength=said.shape[1]).astype(np.float64)
                 if counts[pairs.segment].any():
@@ -369,8 +369,8 @@ class _TiedPairs:
         How far the scores are apart, ascending.
     segment : int64 column
     apart, tied : float64 columns
-        Whether people agree with the metric if it tells them apart, and if it does not; as
-        shares of the pairs of the segment.
+        Whether people agree with the metric if it tells them apart, and if it does not; as shares
+        of the pairs of the segment.
     """
 
     distance: FloatColumn

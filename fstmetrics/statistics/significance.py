@@ -29,12 +29,12 @@ import numpy as np
 from fstmetrics.contract import Metric, quality, scores_of
 from lattices.arrays import Array, FloatColumn
 from lattices.errors import OptionError
-from lattices.records import Record
+from lattices.records import PlainRecord
 from lattices.spaces.arguments import NUMBER, WHOLE, takes
 
 
 @dataclass(frozen=True)
-class Interval(Record):
+class Interval(PlainRecord):
     """A confidence interval.
 
     Examples
@@ -53,7 +53,7 @@ class Interval(Record):
 
 
 @dataclass(frozen=True)
-class Estimate(Record):
+class Estimate(PlainRecord):
     """The score of one system, and how much it depends on the choice of segments.
 
     Attributes
@@ -80,7 +80,7 @@ class Estimate(Record):
 
 
 @dataclass(frozen=True)
-class Comparison(Record):
+class Comparison(PlainRecord):
     """One system against another.
 
     Attributes
@@ -137,7 +137,7 @@ ALTERNATIVES = ("two-sided", "better", "worse")
 _BLOCK = 1 << 15
 
 
-def checked_scores(metric: Metric, rows: FloatColumn) -> FloatColumn:
+def check_scores(metric: Metric, rows: FloatColumn) -> FloatColumn:
     """Return the score of each row of statistics, or raise OptionError if one is no number."""
     scores = scores_of(metric, rows)
     if np.isnan(scores).any():
@@ -147,11 +147,11 @@ def checked_scores(metric: Metric, rows: FloatColumn) -> FloatColumn:
 
 def qualities_of(metric: Metric, rows: FloatColumn) -> FloatColumn:
     """Return the scores of rows, turned so that higher is better."""
-    scores = checked_scores(metric, rows)
+    scores = check_scores(metric, rows)
     return scores if metric.higher_is_better else -scores
 
 
-def checked_stats(metric: Metric, stats: FloatColumn) -> FloatColumn:
+def check_stats(metric: Metric, stats: FloatColumn) -> FloatColumn:
     """Return statistics of two segments or more as a matrix, or raise OptionError."""
     columns = len(metric.stat_names)
     try:
@@ -169,11 +169,11 @@ def checked_stats(metric: Metric, stats: FloatColumn) -> FloatColumn:
     return matrix
 
 
-def checked_pair(
+def check_pair(
     metric: Metric, stats_a: FloatColumn, stats_b: FloatColumn
 ) -> tuple[FloatColumn, FloatColumn]:
     """Return the statistics of two systems over the same segments, or raise OptionError."""
-    one, other = checked_stats(metric, stats_a), checked_stats(metric, stats_b)
+    one, other = check_stats(metric, stats_a), check_stats(metric, stats_b)
     if len(one) != len(other):
         raise OptionError(
             f"{len(one)} segments of one system, but {len(other)} of the other: "
@@ -182,14 +182,14 @@ def checked_pair(
     return one, other
 
 
-def checked_samples(samples: int) -> int:
+def check_samples(samples: int) -> int:
     """Return a number of samples, or raise OptionError if there are none."""
     if samples < 1:
         raise OptionError(f"samples={samples}, expected 1 or more")
     return samples
 
 
-def checked_alternative(alternative: str) -> str:
+def check_alternative(alternative: str) -> str:
     """Return what is tested for, or raise OptionError if it is unknown."""
     if alternative not in ALTERNATIVES:
         raise OptionError(f"alternative={alternative!r}, expected one of {', '.join(ALTERNATIVES)}")
@@ -220,15 +220,13 @@ def draws(
             on_drawn(size)
 
 
-def resampled_sums(
+def resample_sums(
     stats: FloatColumn, samples: int, rng: np.random.Generator, on_drawn: OnDrawn | None = None
 ) -> FloatColumn:
     """Return the sums of statistics over resamples of the segments, with replacement.
 
     The counts of a resample are multinomial; they are had by counting what was drawn, which is
-    faster than drawing them.
-
-    Cost: ``samples * segments`` draws, and a matrix product.
+    faster than drawing them. Cost: ``samples * segments`` draws, and a matrix product.
     """
     segments = len(stats)
     sums = []
@@ -240,7 +238,7 @@ def resampled_sums(
     return np.concatenate(sums)
 
 
-def shuffled_sums(
+def shuffle_sums(
     stats: FloatColumn, samples: int, rng: np.random.Generator, on_drawn: OnDrawn | None = None
 ) -> FloatColumn:
     """Return the sums of statistics over random halves: each segment is in or out by a coin.
@@ -324,9 +322,9 @@ def sign_test(
     >>> result.wins, result.losses, result.ties, result.p_value
     (8, 0, 4, 0.0078125)
     """
-    one, other = checked_pair(metric, stats_a, stats_b)
+    one, other = check_pair(metric, stats_a, stats_b)
     scores = qualities_of(metric, one), qualities_of(metric, other)
-    return _compared(metric, one, other, *scores, "sign", ties, alternative)
+    return _compare(metric, one, other, *scores, "sign", ties, alternative)
 
 
 def substitution_test(
@@ -381,16 +379,16 @@ def substitution_test(
     >>> result.wins, result.losses, result.ties, result.p_value
     (8, 0, 4, 0.0078125)
     """
-    one, other = checked_pair(metric, stats_a, stats_b)
+    one, other = check_pair(metric, stats_a, stats_b)
     total = other.sum(axis=0)
     substituted = qualities_of(metric, total + (one - other))
     unchanged = np.repeat(qualities_of(metric, total[np.newaxis]), len(one))
-    return _compared(
+    return _compare(
         metric, one, other, substituted, unchanged, "sign-substitution", ties, alternative
     )
 
 
-def _compared(
+def _compare(
     metric: Metric,
     one: FloatColumn,
     other: FloatColumn,
@@ -401,7 +399,7 @@ def _compared(
     alternative: str,
 ) -> Comparison:
     """Return the test of the signs of the differences between qualities."""
-    checked_alternative(alternative)
+    check_alternative(alternative)
     if ties not in TIES:
         raise OptionError(f"ties={ties!r}, expected one of {', '.join(TIES)}")
     difference = quality_a - quality_b
@@ -426,7 +424,7 @@ def _compared(
 Seed = int | np.random.Generator
 
 
-def generator(seed: Seed) -> np.random.Generator:
+def make_generator(seed: Seed) -> np.random.Generator:
     """Return a generator of random numbers, or raise OptionError if a seed makes none."""
     try:
         return np.random.default_rng(seed)
@@ -476,9 +474,9 @@ def bootstrap(
     >>> print(bootstrap(WER(), corpus_stats(WER(), outputs, references)))
     0.2222 [0.0000, 0.5000]
     """
-    rows = checked_stats(metric, stats)
-    sums = resampled_sums(rows, checked_samples(samples), generator(seed))
-    scores = checked_scores(metric, sums)
+    rows = check_stats(metric, stats)
+    sums = resample_sums(rows, check_samples(samples), make_generator(seed))
+    scores = check_scores(metric, sums)
     spread = float(scores.std(ddof=1)) if samples > 1 else float("nan")
     score = float(metric.score(rows.sum(axis=0)))
     return Estimate(score, percentiles(scores, level), spread, samples)
@@ -553,10 +551,10 @@ def paired_bootstrap(
     >>> result.wins / result.samples
     0.991
     """
-    one, other = checked_pair(metric, stats_a, stats_b)
-    checked_alternative(alternative)
-    rng = generator(seed)
-    sums = resampled_sums(np.hstack((one, other)), checked_samples(samples), rng, on_drawn)
+    one, other = check_pair(metric, stats_a, stats_b)
+    check_alternative(alternative)
+    rng = make_generator(seed)
+    sums = resample_sums(np.hstack((one, other)), check_samples(samples), rng, on_drawn)
     columns = one.shape[1]
     better = qualities_of(metric, sums[:, :columns]) - qualities_of(metric, sums[:, columns:])
     scores = _corpus_scores(metric, one, other)
@@ -636,10 +634,10 @@ def randomization(
     >>> print(randomization(WER(), a, b))
     -0.1429, p = 0.013 (randomization of 10000, two-sided)
     """
-    one, other = checked_pair(metric, stats_a, stats_b)
-    checked_alternative(alternative)
-    rng = generator(seed)
-    moved = shuffled_sums(one - other, checked_samples(trials), rng, on_drawn)
+    one, other = check_pair(metric, stats_a, stats_b)
+    check_alternative(alternative)
+    rng = make_generator(seed)
+    moved = shuffle_sums(one - other, check_samples(trials), rng, on_drawn)
     shuffled_a = qualities_of(metric, one.sum(axis=0) - moved)
     shuffled_b = qualities_of(metric, other.sum(axis=0) + moved)
     scores = _corpus_scores(metric, one, other)

@@ -4,7 +4,7 @@
 :func:`char_bleu_study`         BLEU in characters against BLEU in words (Denoual and Lepage 2005)
 :func:`char_bleu_equivalents`   the same from statistics that are there already
 :func:`sweep_systems`           systems under many values of an option, and what people say of them
-:func:`with_option`             a metric with another value of a numeric option
+:func:`replace_option`             a metric with another value of a numeric option
 ==============================  ==================================================================
 """
 
@@ -21,18 +21,18 @@ from numpy.typing import ArrayLike
 
 from fstmetrics.contract import Metric, corpus_stats
 from fstmetrics.ngram.bleu import BLEU, UNIFORM
-from fstmetrics.references import Reference, checked_references
+from fstmetrics.references import Reference, check_references
 from fstmetrics.statistics.correlation import (
     Correlation,
     correlate,
     correlate_systems,
     graded_kappa,
 )
-from fstmetrics.statistics.systems import System, paired_matrices
+from fstmetrics.statistics.systems import System, pair_matrices
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.formats.references import References
-from lattices.records import Record, plain
+from lattices.records import PlainRecord, to_plain
 
 
 class SweepPoint(NamedTuple):
@@ -55,7 +55,7 @@ class SweepPoint(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data."""
-        return {name: plain(value) for name, value in self._asdict().items()}
+        return {name: to_plain(value) for name, value in self._asdict().items()}
 
 
 def threshold_sweep(
@@ -102,7 +102,7 @@ def threshold_sweep(
     metrics = [metric_factory(value) for value in wanted]
     rows: list[list[FloatColumn]] = [[] for _ in metrics]
     for hypothesis, of_segment in zip(hypotheses, references, strict=True):
-        shared = checked_references(of_segment)
+        shared = check_references(of_segment)
         for metric, column in zip(metrics, rows, strict=True):
             column.append(metric.stats(hypothesis, shared))
     points = []
@@ -132,46 +132,22 @@ class SystemsPoint(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data."""
-        return {name: plain(value) for name, value in self._asdict().items()}
+        return {name: to_plain(value) for name, value in self._asdict().items()}
 
 
-def with_option(metric: Metric, name: str, value: float) -> Metric:
-    """Return the metric with another value of a numeric option.
-
-    Parameters
-    ----------
-    metric
-        A dataclass, as all built-in metrics are.
-    name
-        Of the option; one of its similarity's is ``similarity.epsilon``.
-    value
-        A whole number where the option is one.
-
-    Raises
-    ------
-    OptionError
-        If there is no such option, it is no number, or the metric refuses the value.
-
-    Examples
-    --------
-    >>> from fstmetrics import GRR, WRR, AffixSimilarity
-    >>> str(with_option(GRR(), "alpha", 0.5)), str(with_option(GRR(), "n", 2))
-    ('grr:n=4,alpha=0.5,beta=0', 'grr:n=2,alpha=1,beta=0')
-    >>> soft = WRR(similarity=AffixSimilarity())
-    >>> str(with_option(soft, "similarity.epsilon", 0.3))
-    'wrr:similarity=affix(epsilon=0.3)'
-    """
-    changed: Metric = _with_option(metric, str(metric).partition(":")[0], name, value)
+def replace_option(metric: Metric, name: str, value: float) -> Metric:
+    """Return the metric with another value of a numeric option."""
+    changed: Metric = _replace_option(metric, str(metric).partition(":")[0], name, value)
     return changed
 
 
-def _with_option(holder: Any, label: str, name: str, value: float) -> Any:
+def _replace_option(holder: Any, label: str, name: str, value: float) -> Any:
     outer, dot, inner = name.partition(".")
     numeric, nested = _options(holder)
     if dot and outer in nested:
         part = getattr(holder, outer)
         return dataclasses.replace(
-            holder, **{outer: _with_option(part, f"{label}'s {outer}", inner, value)}
+            holder, **{outer: _replace_option(part, f"{label}'s {outer}", inner, value)}
         )
     if dot or outer not in numeric:
         known = [*numeric, *(f"{one}.{two}" for one in nested for two in _options(nested[one])[0])]
@@ -212,40 +188,12 @@ def sweep_systems(
 
     What does not depend on the option is computed once for each segment, as in
     :func:`fstmetrics.statistics.threshold_sweep`.
-
-    Parameters
-    ----------
-    metric
-        With its other options.
-    option
-        The name of a numeric one; see :func:`with_option`.
-    values
-        To be tried.
-    outputs
-        For each system its hypotheses.
-    references
-        One list for each segment.
-    human
-        What people say, one number a system in the same order, higher is better.
-    method, samples, level, seed
-        Of the correlation, whose interval is about other systems; see
-        :func:`fstmetrics.correlate_systems`. No interval by default.
-
-    Examples
-    --------
-    >>> from fstmetrics import TBLEU
-    >>> outputs = {"a": ["we walked", "no"], "b": ["we walk", "no"], "c": ["walking", "no"]}
-    >>> points = sweep_systems(
-    ...     TBLEU(order=1), "epsilon", [0.0, 0.5], outputs, [["we walks"], ["no"]],
-    ...     human=[0.4, 0.6, 0.1])
-    >>> for point in points:
-    ...     print(point.value, [round(score, 3) for score in point.scores], point.correlation)
-    0.0 [0.667, 0.667, 0.303] 0.9177
-    0.5 [0.833, 0.917, 0.303] 0.9602
     """
     wanted = [float(value) for value in values]
     by_system = [
-        threshold_sweep(lambda value: with_option(metric, option, value), wanted, one, references)
+        threshold_sweep(
+            lambda value: replace_option(metric, option, value), wanted, one, references
+        )
         for one in outputs.values()
     ]
     if not by_system:
@@ -282,7 +230,7 @@ def systems_point(
 
 
 @dataclass(frozen=True)
-class SystemsSweep(Record):
+class SystemsSweep(PlainRecord):
     """Systems under many values of an option.
 
     Attributes
@@ -313,7 +261,7 @@ class SystemsSweep(Record):
         ]
 
 
-def sweep_scored(
+def sweep_over_scores(
     metric: Metric,
     option: str,
     values: Sequence[float],
@@ -323,23 +271,8 @@ def sweep_scored(
     human: Sequence[float] | None = None,
     **correlating: Any,
 ) -> SystemsSweep:
-    """Return the sweep over systems that were scored under the metric with each of the values.
-
-    Parameters
-    ----------
-    metric, option, values
-        As in :func:`sweep_systems`.
-    systems
-        As :func:`fstmetrics.statistics.systems.read_complete` gives them, scored under
-        ``with_option(metric, option, value)`` for each value.
-    references
-        What they were scored against.
-    human
-        What people say of each system, higher is better.
-    **correlating
-        As in :func:`fstmetrics.correlate_systems`.
-    """
-    matrices = paired_matrices(systems, references)
+    """Return the sweep over systems that were scored under the metric with each of the values."""
+    matrices = pair_matrices(systems, references)
     points = [
         systems_point(
             value, one, [of_system[place] for of_system in matrices], human=human, **correlating
@@ -354,7 +287,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Equivalents(Record):
+class Equivalents(PlainRecord):
     """What BLEU of one order in words has to do with BLEU of each order in characters.
 
     Attributes
@@ -400,15 +333,7 @@ def _argmax(values: Sequence[float]) -> int | None:
 def char_bleu_metrics(
     base: BLEU, *, max_n: int = 4, max_m: int = 20, spaces: bool = True
 ) -> tuple[BLEU, BLEU]:
-    """Return the metrics whose statistics the study is made of, in words and in characters.
-
-    Examples
-    --------
-    >>> [str(metric) for metric in char_bleu_metrics(BLEU(lowercase=True), max_m=8, spaces=False)]
-    ... # doctest: +NORMALIZE_WHITESPACE
-    ['bleu:order=4,length=closest,smooth=none,lowercase=true,tokenize=none',
-     'bleu:order=8,length=closest,smooth=none,lowercase=true,unit=char,spaces=false,tokenize=none']
-    """
+    """Return the metrics whose statistics the study is made of, in words and in characters."""
     if base.unit != "word":
         raise OptionError(f"unit={base.unit}: the study compares words with characters by itself")
     if base.weights != UNIFORM:
@@ -429,50 +354,8 @@ def char_bleu_study(
 ) -> list[Equivalents]:
     """Return for each order in words how BLEU in characters compares with it.
 
-    Segments are scored by themselves, with BLEU_wN for N = 1 .. max_n and BLEU_cM for M = 1 ..
-    max_m. Three things say which M is like N (Denoual and Lepage 2005, section 4): Pearson's
-    correlation of the scores; Cohen's kappa of the scores cut into ten grades; and the first M for
-    which BLEU_cM <= BLEU_w(N-1) on 90 % of the segments, as BLEU_wN is on nearly all. It is where
-    the precision of N-grams is at most the mean of those before it; not always: "a b a" against
-    "b a b" has 0.667 for N = 1 and 0.816 for N = 2.
-
     Costs one count of n-grams in words and one in characters, whatever the number of orders, and
     O(segments) for each pair of orders.
-
-    Parameters
-    ----------
-    hypotheses, references
-        As for :func:`fstmetrics.corpus_score`; outputs of several systems one after the other.
-    base : BLEU, optional
-        Its options apart from order and unit: smoothing, tokenisation, lower case. Plain BLEU by
-        default, where a segment shorter than the order scores 0, as in the paper.
-    max_n, max_m : int
-        The highest orders in words and in characters.
-    spaces : bool
-        Whether blanks count as characters.
-    share : float
-        Of segments that have to be below.
-
-    Raises
-    ------
-    OptionError
-        For fewer than three segments, numbers of hypotheses and references that differ, a share
-        outside (0, 1], or a base in characters or with weights.
-
-    References
-    ----------
-    Denoual and Lepage. BLEU in characters: towards automatic MT evaluation in languages without
-    word delimiters. IJCNLP 2005.
-
-    Examples
-    --------
-    >>> hypotheses = ["the cat sat", "a dog sat down", "the bird sang a song", "on it", "so"]
-    >>> references = [["the cat sat"], ["the dog sat up"], ["a bird sang songs"], ["in it"], ["no"]]
-    >>> found = char_bleu_study(hypotheses, references, max_n=2, max_m=10)
-    >>> [(one.order, one.best_pearson, one.best_kappa, one.first_below) for one in found]
-    [(1, 4, 5, None), (2, 9, 8, 8)]
-    >>> found[1].below[5:8]
-    (0.6, 0.8, 1.0)
     """
     metrics = char_bleu_metrics(
         BLEU() if base is None else base, max_n=max_n, max_m=max_m, spaces=spaces
@@ -484,17 +367,7 @@ def char_bleu_study(
 def char_bleu_equivalents(
     metrics: tuple[BLEU, BLEU], stats: Sequence[FloatColumn], *, share: float = 0.9
 ) -> list[Equivalents]:
-    """Return what :func:`char_bleu_study` returns, from statistics.
-
-    Parameters
-    ----------
-    metrics
-        As :func:`char_bleu_metrics` gives them.
-    stats
-        One matrix for each, row by row of the same segments.
-    share
-        Of segments that have to be below.
-    """
+    """Return what :func:`char_bleu_study` returns, from statistics."""
     if not 0 < share <= 1:
         raise OptionError(f"share={share}, expected more than 0 and at most 1")
     words, characters = (

@@ -9,31 +9,18 @@ from typing import NamedTuple
 import numpy as np
 
 from fstmetrics.alignment.metric import Judgement
-from fstmetrics.contract import Evaluator, Metric, abilities_of, checked_rows, compares_words
+from fstmetrics.contract import Evaluator, Metric, abilities_of, check_rows, compares_words
 from fstmetrics.references import Overlap, Reference, overlap
 from fstmetrics.statistics.significance import Comparison, Estimate, bootstrap
 from lattices.arrays import FloatColumn
 from lattices.errors import Error, FormatError, OptionError
 from lattices.formats.references import References
-from lattices.formats.system_outputs import LAYOUTS, Output, read_output, unnamed
-from lattices.records import Record
+from lattices.formats.system_outputs import LAYOUTS, Output, make_placeholder, read_output
+from lattices.records import PlainRecord
 
 
 class Scorer:
     """The metrics, made ready for the references of each segment.
-
-    Parameters
-    ----------
-    metrics
-        What scores.
-    references
-        The references of all segments.
-    id_template
-        How ids are made of the fields of trn or ctm.
-    keep
-        Whether to keep what was made ready: for more than one system.
-    sentences
-        Whether systems keep their sentences, too.
 
     Attributes
     ----------
@@ -74,7 +61,7 @@ class Scorer:
             common = overlap(frozenset(words), self.references.get(name, position))
             self.shared = max(self.shared, common)
         found = [
-            checked_rows(metric, [evaluator.stats(words)])[0]
+            check_rows(metric, [evaluator.stats(words)])[0]
             for metric, evaluator in zip(self.metrics, evaluators, strict=True)
         ]
         self.on_scored()
@@ -126,18 +113,7 @@ class System:
     def judgements(
         self, aligner: Callable[[Metric], Metric] | None = None
     ) -> Iterator[tuple[str, Judgement]]:
-        """Iterate over segments with their alignments, by the first metric that aligns.
-
-        Parameters
-        ----------
-        aligner
-            Gives the metric to align by in the place of one; itself by default.
-
-        Raises
-        ------
-        OptionError
-            If there is none.
-        """
+        """Iterate over segments with their alignments, by the first metric that aligns."""
         for id, (words, references) in self.sentences.items():
             metrics = self.metrics if aligner is None else map(aligner, self.metrics)
             evaluators = (metric.against(references) for metric in metrics)
@@ -188,12 +164,6 @@ def read_system(path: str, format: str | None, scorer: Scorer) -> System:
     """Return a system with the statistics of all its segments.
 
     ``path`` and ``format`` as in :func:`lattices.formats.system_outputs.read_output`.
-
-    Raises
-    ------
-    FormatError
-        For a file that does not fit the references at all. What is wrong with single segments,
-        is in the failures.
     """
     references = scorer.references
     output = read_output(path, format, references, scorer.id_template)
@@ -203,7 +173,7 @@ def read_system(path: str, format: str | None, scorer: Scorer) -> System:
         system.fail(id, line, problem)
     _check_count(output, references)
     for id, words, line, position in output.said:
-        name = id if output.has_ids else unnamed(line)
+        name = id if output.has_ids else make_placeholder(line)
         try:
             system.add(scorer, id, name, position, words)
         except Error as problem:
@@ -217,13 +187,7 @@ def read_system(path: str, format: str | None, scorer: Scorer) -> System:
 
 
 def read_complete(path: str, format: str | None, scorer: Scorer) -> System:
-    """Return a system that has an output for every reference.
-
-    Raises
-    ------
-    FormatError
-        If a segment failed, or if there are none for some references.
-    """
+    """Return a system that has an output for every reference."""
     system = read_system(path, format, scorer)
     references = scorer.references
     if system.failures:
@@ -240,23 +204,14 @@ def read_complete(path: str, format: str | None, scorer: Scorer) -> System:
     return system
 
 
-def paired_matrices(systems: Sequence[System], references: References) -> list[list[FloatColumn]]:
-    """Return for each system and metric the statistics of the same segments in the same order.
-
-    Parameters
-    ----------
-    systems
-        As :func:`read_complete` gives them.
-    references
-        If they go by id, so do the systems; if not, the order of each is that of the references,
-        whatever its ids are.
-    """
+def pair_matrices(systems: Sequence[System], references: References) -> list[list[FloatColumn]]:
+    """Return for each system and metric the statistics of the same segments in the same order."""
     names = list(systems[0].stats) if references.layout == "kaldi" else None
     return [system.matrices(names) for system in systems]
 
 
 @dataclass(frozen=True)
-class SystemComparison(Record):
+class SystemComparison(PlainRecord):
     """One system against a baseline under one metric, by several tests.
 
     Attributes
@@ -281,19 +236,8 @@ def compare_systems(
     references: References,
     tests: Sequence[Callable[..., Comparison]],
 ) -> list[SystemComparison]:
-    """Return the comparisons of all systems with the first, metric by metric.
-
-    Parameters
-    ----------
-    systems
-        As :func:`read_complete` gives them, the baseline first.
-    references
-        What they were scored against.
-    tests
-        Such as :func:`fstmetrics.paired_bootstrap`, called with a metric and the statistics of
-        the system and of the baseline.
-    """
-    baseline, *others = paired_matrices(systems, references)
+    """Return the comparisons of all systems with the first, metric by metric."""
+    baseline, *others = pair_matrices(systems, references)
     return [
         SystemComparison(
             metric,

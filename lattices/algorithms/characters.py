@@ -12,7 +12,7 @@ from lattices.arrays import IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPH, takes
-from lattices.spaces.features import reordered_rows, rows_of
+from lattices.spaces.features import make_rows, reorder_rows
 from lattices.spaces.lattice import normal_form
 from lattices.vocabulary import EPSILON, Vocabulary
 
@@ -141,21 +141,6 @@ def to_pieces(
 ) -> CharacterLattice | CharacterForest:
     """Return the lattice or forest of the pieces of all words, as :func:`to_characters` does.
 
-    Parameters
-    ----------
-    space : Lattice or Forest
-    spell : function
-        The pieces of a word; at least one.
-    between : str
-        A piece that stands between words; none if empty.
-    vocabulary : Vocabulary, optional
-        The pieces' numbers.
-
-    Raises
-    ------
-    OptionError
-        If a word has no pieces.
-
     Examples
     --------
     >>> lattice = Lattice.from_arcs([(0, 1, "mid-day", -1.0), (1, 2, "sun", -2.0)], finals=[2])
@@ -180,7 +165,7 @@ def _spelt_lattice(
     final = np.where(state >= 0, lattice.final[state], -np.inf)
     _, order, *index = normal_form(src, dst, label, score, final, len(characters))
     origin = ints(origin[order])
-    features, last = rows_of(lattice), rows_of(lattice, "final_features")
+    features, last = make_rows(lattice), make_rows(lattice, "final_features")
     result = Lattice.from_normal_form(
         vocabulary=characters,
         src=ints(src[order]),
@@ -189,8 +174,8 @@ def _spelt_lattice(
         score=floats(score[order]),
         final=floats(final),
         start=0,
-        features=None if features is None else reordered_rows(features, origin),
-        final_features=None if last is None else reordered_rows(last, state),
+        features=None if features is None else reorder_rows(features, origin),
+        final_features=None if last is None else reorder_rows(last, state),
         feature_names=lattice.feature_names,
         times=None,
         **lattice.about,

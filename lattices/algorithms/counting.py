@@ -74,10 +74,10 @@ def _derivation_count(forest: Forest) -> int:
             f"forest {forest.id!r} has about 2**{bits:.3g} derivations, too many to count exactly"
         )
     forest = trim(forest).space
-    return _folded(forest, [1] * forest.num_edges, int.__mul__, int.__add__)
+    return _fold(forest, [1] * forest.num_edges, int.__mul__, int.__add__)
 
 
-def _folded(
+def _fold(
     forest: Forest,
     edges: list[int],
     times: Callable[[int, int], int],
@@ -149,7 +149,7 @@ def path_lengths(space: Lattice | Forest) -> PathLengths:
     forest = trim(space).space
     words = (np.diff(forest.symbol_offset) - np.diff(forest.tail_offset)).tolist()
     return PathLengths(
-        _folded(forest, words, int.__add__, min), _folded(forest, words, int.__add__, max)
+        _fold(forest, words, int.__add__, min), _fold(forest, words, int.__add__, max)
     )
 
 

@@ -2,7 +2,7 @@
 
 The first two are OpenFst's, whose tropical weights are single precision: coarse for scores of
 -100 and more. What crosses the border are therefore not scores but losses against the best path
-(:func:`pushed_scores`), which are small where it matters and exactly zero on the best path; the
+(:func:`push_scores`), which are small where it matters and exactly zero on the best path; the
 best score itself stays here, in double precision.
 """
 
@@ -29,27 +29,10 @@ class PushedScores(NamedTuple):
     total: float
 
 
-def pushed_scores(lattice: Lattice) -> PushedScores:
+def push_scores(lattice: Lattice) -> PushedScores:
     """Return each arc's and each end's loss against the best that can be done from its source.
 
-    With ``b[q]`` the best score from ``q`` to the end, an arc gets ``score + b[dst] -
-    b[src]`` and an end ``final - b[q]``: zero on the best way on, negative elsewhere, and
-    ``-inf`` on arcs that lie on no way to the end. The best score of the lattice,
-    ``b[start]``, is what every complete path has lost. Cost: O(arcs).
-
-    Raises
-    ------
-    SpaceError
-        If the lattice has no complete path, or if scores overflow.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs(
-    ...     [(0, 1, "a", -1.0), (1, 2, "b", -2.0), (1, 2, "c", -3.0)], finals={2: -4.0}
-    ... )
-    >>> pushed = pushed_scores(lattice)
-    >>> pushed.arcs.tolist(), pushed.total
-    ([0.0, 0.0, -1.0], -7.0)
+    Cost: O(arcs).
     """
     return PushedScores(*_native.push(lattice.columns, "ahead"))
 
@@ -141,7 +124,7 @@ def determinize(lattice: Lattice, *, delta: float = DELTA, drop_features: bool =
     [('a b', -2.0), ('a c', -3.0)]
     """
     _check(lattice, delta, drop_features, "determinize")
-    return _deterministic(lattice, delta, minimal=False)
+    return _determinize(lattice, delta, minimal=False)
 
 
 @takes(lattice=LATTICE)
@@ -162,7 +145,7 @@ def minimize(lattice: Lattice, *, delta: float = DELTA, drop_features: bool = Fa
     <Lattice '' of 3 states, 3 arcs>
     """
     _check(lattice, delta, drop_features, "minimize")
-    return _deterministic(lattice, delta, minimal=True)
+    return _determinize(lattice, delta, minimal=True)
 
 
 #: states beyond which a deterministic lattice is refused: there may be exponentially many, and
@@ -185,9 +168,9 @@ def _check(lattice: Lattice, delta: float, drop_features: bool, verb: str) -> No
         )
 
 
-def _deterministic(lattice: Lattice, delta: float, minimal: bool) -> Lattice:
+def _determinize(lattice: Lattice, delta: float, minimal: bool) -> Lattice:
     pynini = require_pynini()
-    pushed = pushed_scores(lattice)
+    pushed = push_scores(lattice)
     alive = pushed.arcs > -np.inf
     # what the dead arcs weigh is of no account: they go when the automaton is connected
     losses = lattice.replaced(score=np.where(alive, pushed.arcs, 0.0), final=pushed.final)

@@ -90,9 +90,9 @@ def remove_epsilon(lattice: Lattice, semiring: Semiring = VITERBI) -> Lattice:
     names: tuple[str, ...] = ()
     if semiring is VITERBI and lattice.features is not None:
         names = lattice.feature_names
-        silently = _silent_features(lattice, closures)
+        silently = _collect_silent_features(lattice, closures)
         features = silently[entry] + lattice.features[arc]
-        final_features = _final_features(lattice, closures, silently, ending, ends)
+        final_features = _collect_final_features(lattice, closures, silently, ending, ends)
     return trim(
         Lattice(
             vocabulary=lattice.vocabulary,
@@ -120,7 +120,7 @@ def _following(lattice: Lattice, spoken: Array, end: IntColumn) -> tuple[Array, 
     return entry, spoken[offset[end[entry]] + within]
 
 
-def _silent_features(lattice: Lattice, closures: _Closures) -> FeatureMatrix:
+def _collect_silent_features(lattice: Lattice, closures: _Closures) -> FeatureMatrix:
     """Return the features along the epsilon path of each closure entry."""
     from scipy.sparse import csr_array
 
@@ -136,7 +136,7 @@ def _silent_features(lattice: Lattice, closures: _Closures) -> FeatureMatrix:
     return chosen @ lattice.features
 
 
-def _final_features(
+def _collect_final_features(
     lattice: Lattice,
     closures: _Closures,
     silently: FeatureMatrix,

@@ -13,7 +13,7 @@ from lattices.arrays import floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import SPACE, check_filled, takes
-from lattices.spaces.features import reordered_rows, rows_of
+from lattices.spaces.features import make_rows, reorder_rows
 
 
 @takes(space=SPACE)
@@ -64,7 +64,7 @@ def to_lattice(space: Space, max_states: int = 1_000_000) -> Lattice:
     if index(max_states) < 1:
         raise OptionError(f"max_states is {max_states}, expected at least 1")
     if isinstance(space, Forest):
-        return _expanded(space, max_states)
+        return _expand(space, max_states)
     return _parallel_paths(space) if isinstance(space, NBest) else space
 
 
@@ -88,7 +88,7 @@ def _parallel_paths(nbest: NBest) -> Lattice:
     )
 
 
-def _expanded(forest: Forest, max_states: int) -> Lattice:
+def _expand(forest: Forest, max_states: int) -> Lattice:
     trimmed = trim(forest).space
     found = _native.expand(trimmed.columns, min(index(max_states), 2**31 - 1))
     if found is None:
@@ -100,8 +100,8 @@ def _expanded(forest: Forest, max_states: int) -> Lattice:
     first, last = (0, 1) if backwards else (1, 0)
     final = np.full(states, -np.inf)
     final[last] = 0.0
-    given = rows_of(trimmed)
-    features = None if given is None else reordered_rows(given, edge)
+    given = make_rows(trimmed)
+    features = None if given is None else reorder_rows(given, edge)
     return Lattice(
         vocabulary=forest.vocabulary,
         src=ints(src),

@@ -17,7 +17,7 @@ import numpy as np
 
 from lattices import _native
 from lattices._native import FeatureColumns
-from lattices.algorithms.paths import Paths, hypotheses, no_complete_path
+from lattices.algorithms.paths import Paths, explain_no_path, hypotheses
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
@@ -154,7 +154,7 @@ def k_best_paths(space: Lattice | Forest, k: int, distinct: bool = False) -> Pat
     """
     most = _checked_count(k)
     if isinstance(space, Lattice):
-        return paths_found(space, _native.k_best_paths(space.columns, most, bool(distinct)))
+        return check_paths(space, _native.k_best_paths(space.columns, most, bool(distinct)))
     return Paths(*map(ints, _native.k_best_derivations(space.columns, most, bool(distinct))))
 
 
@@ -171,11 +171,6 @@ def k_best_lists(
 
     Lattices are searched by one native call. Their lists are parts of columns that it has made,
     without copies, so that one of them keeps the memory of all.
-
-    Raises
-    ------
-    SpaceError
-        If a space has no complete path, or scores or features are not finite.
 
     Examples
     --------
@@ -199,7 +194,7 @@ def k_best_lists(
             continue
         (entries, words), columns = next(made)
         if not entries:
-            raise no_complete_path(space)
+            raise explain_no_path(space)
         found.append(
             _list_of_columns(
                 space,
@@ -247,15 +242,15 @@ def _list_of_columns(
     return nbest if finite else replace(nbest, metadata=lattice.metadata)
 
 
-def too_many_edges(forest: Forest) -> SpaceError:
-    """Return the error that says that derivations are too large to be written out."""
+def explain_too_many_edges(forest: Forest) -> SpaceError:
+    """Return the error that derivations are too large to be listed."""
     return SpaceError(
         f"the derivations of forest {forest.id!r} that were asked for have more than "
         f"{_MOST} edges: some node is used again and again by each of them"
     )
 
 
-def k_best_ranked(
+def rank_k_best(
     lattice: Lattice,
     value: FloatColumn,
     final_value: FloatColumn,
@@ -268,14 +263,6 @@ def k_best_ranked(
     """Return the arcs of the ``k`` sentences of the highest ``sign * (value + weight * score)``.
 
     Each sentence comes once, by its best path. Equal values go to the higher score.
-
-    Parameters
-    ----------
-    value, final_value : float64 columns
-        One entry an arc, and one a state. Paths end where the lattice's do.
-    words : int32 column, optional
-        What the arcs say, if not their labels; 0 for nothing. Sentences are different if
-        their words are.
     """
     found = _native.ranked_paths(
         lattice.columns,
@@ -286,7 +273,7 @@ def k_best_ranked(
         weight,
         min(k, _MOST),
     )
-    return rows(paths_found(lattice, found))
+    return rows(check_paths(lattice, found))
 
 
 def rows(paths: Paths) -> list[IntColumn]:
@@ -294,9 +281,9 @@ def rows(paths: Paths) -> list[IntColumn]:
     return [ints(paths.arcs[begin:end]) for begin, end in pairwise(paths.offset.tolist())]
 
 
-def paths_found(lattice: Lattice, found: tuple[IntColumn, IntColumn]) -> Paths:
+def check_paths(lattice: Lattice, found: tuple[IntColumn, IntColumn]) -> Paths:
     """Return the paths of a lattice that a search found, or raise the error that says why not."""
     arcs, offset = found
     if len(offset) == 1:
-        raise no_complete_path(lattice)
+        raise explain_no_path(lattice)
     return Paths(ints(arcs), ints(offset))

@@ -15,7 +15,7 @@ from lattices import _native
 from lattices._native import NgramTrie
 from lattices.algorithms.determinize import determinize
 from lattices.algorithms.expansion import to_lattice
-from lattices.algorithms.paths import no_complete_path
+from lattices.algorithms.paths import explain_no_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError, SpaceError
@@ -142,7 +142,7 @@ def check_kinds(kind: str, merge: str) -> None:
         raise OptionError(f"merge={merge!r}, expected one of {', '.join(MERGES)}")
 
 
-def checked_order(order: int) -> int:
+def check_order(order: int) -> int:
     """Return an order of n-grams, or raise OptionError if it is none."""
     if isinstance(order, bool) or not isinstance(order, int | np.integer):
         raise OptionError(f"the order of n-grams is a whole number, not {order!r}")
@@ -222,23 +222,16 @@ def ngram_posteriors(
     (0.75, 0.25)
     """
     check_kinds(kind, merge)
-    order = checked_order(order)
+    order = check_order(order)
     if isinstance(space, NBest):
         return ListNgrams.of(space, order).posteriors(scale, kind, merge)
     if merge == MAX:
-        space = merged_by_best(space)
+        space = merge_sentences(space)
     return unfold(space, order).posteriors(scale, kind)
 
 
-def merged_by_best(space: Lattice | Forest) -> Lattice:
-    """Return a lattice that has each sentence once, with the score of its best path.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "a", -2.0)], finals=[1])
-    >>> [path.score for path in merged_by_best(lattice).paths()]
-    [-1.0]
-    """
+def merge_sentences(space: Lattice | Forest) -> Lattice:
+    """Return a lattice that has each sentence once, with the score of its best path."""
     return determinize(to_lattice(space), drop_features=True)
 
 
@@ -277,17 +270,8 @@ class Unfolded:
 def unfold(space: Lattice | Forest, order: int = 4) -> Unfolded:
     """Return a space unfolded so that each n-gram of a sentence belongs to one edge.
 
-    The nodes of the result are items: a state of a lattice with the last ``order - 1`` words
-    before it; a node of a forest with the first and the last words of what it derives, as far
-    as anything can stand left and right of it. Only what lies on a complete path is in it.
-
     Cost: O(edges) times the number of contexts, or pairs of contexts, in which their parts can
     stand: few where the decoder had a language model of that order, very many where it had none.
-
-    Raises
-    ------
-    SpaceError
-        If a lattice has no complete path, or there are far too many contexts.
 
     Examples
     --------
@@ -300,7 +284,7 @@ def unfold(space: Lattice | Forest, order: int = 4) -> Unfolded:
     >>> unfolded.graph.num_items, unfolded.graph.num_edges
     (4, 6)
     """
-    order = checked_order(order)
+    order = check_order(order)
     if isinstance(space, Lattice):
         size = space.num_arcs
     else:
@@ -314,7 +298,7 @@ def unfold(space: Lattice | Forest, order: int = 4) -> Unfolded:
             f"{context} {order - 1} words; prune it, or take n-grams of a lower order"
         )
     if isinstance(space, Lattice) and not graph.complete:
-        raise no_complete_path(space)
+        raise explain_no_path(space)
     return Unfolded(space, order, graph)
 
 
@@ -344,16 +328,7 @@ class ListNgrams:
     def posteriors(
         self, scale: float = 1.0, kind: str = PRESENCE, merge: str = SUM
     ) -> NgramPosteriors:
-        """Return :func:`ngram_posteriors` of the list. Cost: O(words x order).
-
-        Examples
-        --------
-        >>> from lattices import Hypothesis
-        >>> some = [Hypothesis(("a", "a"), 0.0), Hypothesis(("b",), 0.0)]
-        >>> found = ListNgrams.of(NBest.from_hypotheses(some), 4)
-        >>> found.posteriors()["a"], found.posteriors(kind="count")["a"]
-        (0.5, 1.0)
-        """
+        """Return :func:`ngram_posteriors` of the list. Cost: O(words x order)."""
         nbest = self.space
         value = _native.sentence_ngram_values(
             self.ngrams, self.gram, nbest.offset, list_weights(nbest, scale, merge), kind == COUNT
@@ -377,7 +352,7 @@ def list_weights(nbest: NBest, scale: float = 1.0, merge: str = "sum") -> FloatC
         raise SpaceError(f"n-best list {nbest.id!r} is empty")
     if not np.isfinite(scale):
         raise OptionError(f"the scale is {scale}, expected a finite number")
-    kept = _best_of_each(nbest) if merge == MAX else slice(None)
+    kept = _keep_best_of_each(nbest) if merge == MAX else slice(None)
     with np.errstate(over="ignore"):
         scores = scale * nbest.score[kept]
     if not np.isfinite(scores).all():
@@ -388,7 +363,7 @@ def list_weights(nbest: NBest, scale: float = 1.0, merge: str = "sum") -> FloatC
     return floats(weight)
 
 
-def _best_of_each(nbest: NBest) -> Array:
+def _keep_best_of_each(nbest: NBest) -> Array:
     """Return the best entry of each sentence, in order."""
     best: dict[bytes, int] = {}
     bounds, scores = nbest.offset.tolist(), nbest.score.tolist()

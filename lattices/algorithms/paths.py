@@ -38,8 +38,8 @@ class Paths(NamedTuple):
         )
 
 
-def no_complete_path(space: Lattice | Forest) -> SpaceError:
-    """Return the error that says that no sentence can be read off the space."""
+def explain_no_path(space: Lattice | Forest) -> SpaceError:
+    """Return the error that the space has no complete path."""
     if isinstance(space, Forest):
         return SpaceError(f"forest {space.id!r} has no derivation of its root, node {space.root}")
     return SpaceError(

@@ -150,14 +150,14 @@ def density_masks(
         raise OptionError(f"the density is {density}, expected more than 0")
     if losses is None:
         losses = max_marginals(space)
-    dropped = _dropped_loss(losses.arc_loss, density * words_of_best(space))
+    dropped = _find_dropped_loss(losses.arc_loss, density * words_of_best(space))
     keep_arcs, keep_finals = losses.arc_loss < dropped, losses.final_loss < dropped
     if dropped == 0.0:
         _add_best(space, keep_arcs, keep_finals)
     return keep_arcs, keep_finals
 
 
-def _dropped_loss(losses: FloatColumn, budget: float) -> float:
+def _find_dropped_loss(losses: FloatColumn, budget: float) -> float:
     """Return the lowest loss that does not fit: all that lose as much go together."""
     return float(np.sort(losses)[math.floor(budget)]) if budget < len(losses) else math.inf
 

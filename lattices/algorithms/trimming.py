@@ -13,17 +13,11 @@ from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPH, Graph, takes
-from lattices.spaces.features import FeatureRows, reordered_rows, rows_of
+from lattices.spaces.features import FeatureRows, make_rows, reorder_rows
 
 
-def useful_states(lattice: Lattice) -> NDArray[np.bool_]:
-    """Return, for every state, whether it lies on a complete path. Cost: O(arcs).
-
-    Examples
-    --------
-    >>> useful_states(Lattice.from_arcs([(0, 1, "a"), (0, 2, "b")], finals=[1])).tolist()
-    [True, True, False]
-    """
+def find_useful_states(lattice: Lattice) -> NDArray[np.bool_]:
+    """Return, for every state, whether it lies on a complete path. Cost: O(arcs)."""
     return _native.useful_states(lattice.columns).view(np.bool_)
 
 
@@ -74,11 +68,11 @@ def _lattice_part(lattice: Lattice, keep_arcs: ArrayLike, keep_finals: ArrayLike
     if not part:
         return lattice
     arcs, states = part.pop("arcs"), part.pop("states")
-    features, last = rows_of(lattice), rows_of(lattice, "final_features")
+    features, last = make_rows(lattice), make_rows(lattice, "final_features")
     return Lattice.from_normal_form(
         vocabulary=lattice.vocabulary,
         **part,
-        features=None if features is None else reordered_rows(features, arcs),
+        features=None if features is None else reorder_rows(features, arcs),
         final_features=None if last is None else _ending_rows(last, states, part["final"]),
         feature_names=lattice.feature_names,
         times=None if lattice.times is None else floats(lattice.times[states]),
@@ -90,12 +84,12 @@ def _ending_rows(
     features: FeatureRows, states: NDArray[np.int32], final: NDArray[np.float64]
 ) -> FeatureRows:
     """Return the features of the ends that are left, none where a path can no longer end."""
-    rows = reordered_rows(features, states)
+    rows = reorder_rows(features, states)
     ending = final > -np.inf
     kept = np.repeat(ending, np.diff(rows.indptr))
     if kept.all():
         return rows
-    return rows.only(kept & (rows.data != 0.0))
+    return rows.keep(kept & (rows.data != 0.0))
 
 
 def _forest_part(forest: Forest, keep_edges: ArrayLike) -> Forest:
@@ -103,12 +97,12 @@ def _forest_part(forest: Forest, keep_edges: ArrayLike) -> Forest:
     if not part:
         return forest
     edges, nodes = part.pop("edges"), part.pop("nodes")
-    features, categories = rows_of(forest), forest.categories
+    features, categories = make_rows(forest), forest.categories
     return Forest.from_normal_form(
         vocabulary=forest.vocabulary,
         **part,
         num_nodes=len(nodes),
-        features=None if features is None else reordered_rows(features, edges),
+        features=None if features is None else reorder_rows(features, edges),
         feature_names=forest.feature_names,
         categories=tuple(categories[node] for node in nodes.tolist()) if categories else (),
         spans=None if forest.spans is None else ints(forest.spans[nodes]),

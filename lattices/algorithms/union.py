@@ -12,7 +12,7 @@ from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPHS, Graph, takes
-from lattices.spaces.features import FeatureMatrix, FeatureRows, rows_of, widened_rows
+from lattices.spaces.features import FeatureMatrix, FeatureRows, make_rows, widen_rows
 from lattices.vocabulary import EPSILON, Vocabulary
 
 
@@ -60,8 +60,10 @@ def _lattice_union(lattices: Sequence[Lattice]) -> Lattice:
     placed = list(zip(lattices, shift, strict=True))
     starts = [one.start + first for one, first in placed]
     numbers = [_numbers(one.label, one.vocabulary, vocabulary) for one in lattices]
-    rows = [(rows_of(one), one.feature_names, one.num_arcs) for one in lattices]
-    last = [(rows_of(one, "final_features"), one.feature_names, one.num_states) for one in lattices]
+    rows = [(make_rows(one), one.feature_names, one.num_arcs) for one in lattices]
+    last = [
+        (make_rows(one, "final_features"), one.feature_names, one.num_states) for one in lattices
+    ]
     return Lattice(
         vocabulary=vocabulary,
         src=ints(np.concatenate([[0] * count, *(one.src + s for one, s in placed)])),
@@ -69,11 +71,11 @@ def _lattice_union(lattices: Sequence[Lattice]) -> Lattice:
         label=ints(np.concatenate([[EPSILON] * count, *numbers])),
         score=floats(np.concatenate([np.zeros(count), *(one.score for one in lattices)])),
         final=floats(np.concatenate([[-np.inf], *(one.final for one in lattices)])),
-        features=_stacked([(None, (), count), *rows], names),
-        final_features=_stacked([(None, (), 1), *last], names),
+        features=_stack_features([(None, (), count), *rows], names),
+        final_features=_stack_features([(None, (), 1), *last], names),
         feature_names=names,
         times=_times(lattices),
-        **_about(lattices),
+        **_find_metadata(lattices),
     )
 
 
@@ -82,8 +84,8 @@ def _names(spaces: Sequence[Lattice] | Sequence[Forest]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain.from_iterable(one.feature_names for one in spaces)))
 
 
-def _about(spaces: Sequence[Lattice] | Sequence[Forest]) -> dict[str, Any]:
-    """Return what the first space says of the segment that says it."""
+def _find_metadata(spaces: Sequence[Lattice] | Sequence[Forest]) -> dict[str, Any]:
+    """Return the metadata of the segment: each field from the first space that has it."""
     first = spaces[0].about
     for space in spaces[1:]:
         first = {name: value or space.about[name] for name, value in first.items()}
@@ -100,7 +102,7 @@ def _numbers(words: IntColumn, known: Vocabulary, vocabulary: Vocabulary) -> Int
     return ints(numbers[place])
 
 
-def _stacked(
+def _stack_features(
     parts: list[tuple[FeatureRows | None, tuple[str, ...], int]], names: tuple[str, ...]
 ) -> FeatureMatrix | None:
     """Return the rows of all parts under the merged names; None if no part has any."""
@@ -109,7 +111,7 @@ def _stacked(
     from scipy.sparse import vstack
 
     place = {name: column for column, name in enumerate(names)}
-    rows = [widened_rows(matrix, known, place, count) for matrix, known, count in parts]
+    rows = [widen_rows(matrix, known, place, count) for matrix, known, count in parts]
     return vstack(rows, format="csr")
 
 
@@ -129,7 +131,7 @@ def _forest_union(forests: Sequence[Forest]) -> Forest:
     roots = [one.root + first for one, first in placed]
     ones = ints(np.arange(1, count + 1))
     numbers = [_numbers(one.symbol, one.vocabulary, vocabulary) for one in forests]
-    rows = [(rows_of(one), one.feature_names, one.num_edges) for one in forests]
+    rows = [(make_rows(one), one.feature_names, one.num_edges) for one in forests]
     return Forest(
         vocabulary=vocabulary,
         head=ints(np.concatenate([*(one.head + s for one, s in placed), [nodes] * count])),
@@ -140,7 +142,7 @@ def _forest_union(forests: Sequence[Forest]) -> Forest:
         score=floats(np.concatenate([*(one.score for one in forests), np.zeros(count)])),
         num_nodes=nodes + 1,
         root=nodes,
-        features=_stacked([*rows, (None, (), count)], names),
+        features=_stack_features([*rows, (None, (), count)], names),
         feature_names=names,
         categories=(
             *chain.from_iterable(one.categories for one in forests),
@@ -149,7 +151,7 @@ def _forest_union(forests: Sequence[Forest]) -> Forest:
         if all(one.categories for one in forests)
         else (),
         spans=_spans(forests),
-        **_about(forests),
+        **_find_metadata(forests),
     )
 
 

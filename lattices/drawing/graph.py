@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from lattices.drawing.layout import Layout, Size, layers, turned_arcs
-from lattices.drawing.layout import place as laid_out
-from lattices.drawing.markup import Svg, escaped
+from lattices.drawing.layout import Layout, Size, find_turned_arcs, layers
+from lattices.drawing.layout import place_nodes as laid_out
+from lattices.drawing.markup import Svg, escape_text
 from lattices.errors import SpaceError
 
 #: arcs up to which a notebook shows a picture by itself
@@ -158,35 +158,30 @@ def draw(graph: Graph) -> Svg:
 
     The same graph gives the same text. Nothing outside is needed to make it or to show it.
 
-    Raises
-    ------
-    SpaceError
-        If it is too large: its arcs cross more than :data:`MOST_CROSSED` layers.
-
     Examples
     --------
     >>> picture = draw(Graph([Node("0", initial=True), Node("1", final=True)], [Arc(0, (1,), "a")]))
     >>> str(picture)[:45]
     '<svg xmlns="http://www.w3.org/2000/svg" class'
     """
-    if crossed_layers(graph) > MOST_CROSSED:
+    if count_crossed_layers(graph) > MOST_CROSSED:
         raise SpaceError(
             f"{graph.title or 'a graph'}: too large to be drawn; a picture is of some hundred arcs"
         )
     return Svg(_Drawing(graph).text())
 
 
-def crossed_layers(graph: Graph) -> int:
+def count_crossed_layers(graph: Graph) -> int:
     """Return how many layers the arcs of a graph cross together: the cost of a picture of it."""
-    layer = _node_layers(graph, _turned(graph))
+    layer = _node_layers(graph, _turn(graph))
     return sum(
         abs(layer[target] - layer[arc.source]) for arc in graph.arcs for target in arc.targets
     )
 
 
-def _turned(graph: Graph) -> list[bool]:
+def _turn(graph: Graph) -> list[bool]:
     ends = [(arc.source, arc.targets[0] if arc.targets else arc.source) for arc in graph.arcs]
-    return turned_arcs(len(graph.nodes), ends)
+    return find_turned_arcs(len(graph.nodes), ends)
 
 
 def _node_layers(graph: Graph, turned: Sequence[bool]) -> list[int]:
@@ -209,7 +204,7 @@ class _Drawing:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.marked = {arc for arcs in graph.marks.values() for arc in arcs}
-        self.turned = _turned(graph)
+        self.turned = _turn(graph)
         self.loops: dict[int, list[int]] = {}
         for number, arc in enumerate(graph.arcs):
             if arc.targets == (arc.source,):
@@ -280,13 +275,13 @@ class _Drawing:
         arc = self.graph.arcs[number]
         return arc.targets == (arc.source,)
 
-    def _shown(self, number: int) -> str:
+    def _show(self, number: int) -> str:
         label = self.graph.arcs[number].label
         return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
 
     def _label_width(self, number: int) -> float:
         arc = self.graph.arcs[number]
-        wide = text_width(self._shown(number), bold=number in self.marked)
+        wide = text_width(self._show(number), bold=number in self.marked)
         if arc.value:
             wide += text_width(f" {arc.value}", _SMALL)
         if self.graph.hyperedges:
@@ -346,10 +341,10 @@ class _Drawing:
         head = text_width(self.graph.title, _SMALL)
         wide = max(self.width, head, *(row[2] for row in legend), 40.0) + left + _MARGIN
         high = top + self.height + _MARGIN + (6 + _LINE * len(legend) if legend else 0)
-        body = [*self._drawn_arcs(), *self._drawn_nodes()]
+        body = [*self._draw_arcs(), *self._draw_nodes()]
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="lattices-picture" role="img" '
-            f'aria-label="{escaped(self.graph.title)}" width="{_number(wide)}" '
+            f'aria-label="{escape_text(self.graph.title)}" width="{_number(wide)}" '
             f'height="{_number(high)}" viewBox="0 0 {_number(wide)} {_number(high)}">',
             f"<style>{_STYLE}</style>",
             f'<rect class="ground" width="{_number(wide)}" height="{_number(high)}"/>',
@@ -357,7 +352,7 @@ class _Drawing:
         if self.graph.title:
             lines.append(
                 f'<text class="muted small" x="{_number(_MARGIN)}" y="{_number(_MARGIN + 6)}">'
-                f"{escaped(self.graph.title)}</text>"
+                f"{escape_text(self.graph.title)}</text>"
             )
         lines.append(f'<g transform="translate({_number(left)} {_number(top)})">')
         lines += body
@@ -371,7 +366,7 @@ class _Drawing:
                 x += 32
             lines.append(
                 f'<text class="muted small" x="{_number(x)}" y="{_number(y + 3)}">'
-                f"{escaped(name)}</text>"
+                f"{escape_text(name)}</text>"
             )
             y += _LINE
         lines.append("</svg>")
@@ -383,13 +378,13 @@ class _Drawing:
         ] + [("", note) for note in self.graph.notes]
         return [(style, name, 34 + text_width(name, _SMALL)) for style, name in rows]
 
-    def _drawn_arcs(self) -> Iterator[str]:
+    def _draw_arcs(self) -> Iterator[str]:
         marks = [
             (_MARKS[place % len(_MARKS)], frozenset(arcs))
             for place, arcs in enumerate(self.graph.marks.values())
         ]
         for number, arc in enumerate(self.graph.arcs):
-            title = f"<title>{escaped(arc.note)}</title>" if arc.note else ""
+            title = f"<title>{escape_text(arc.note)}</title>" if arc.note else ""
             yield f'<g class="arc" data-arc="{number}">{title}'
             path = self._path(number)
             mine = [style for style, arcs in marks if number in arcs]
@@ -404,10 +399,10 @@ class _Drawing:
                 shift = 3.2 * (place - (len(mine) - 1) / 2)
                 moved = f' transform="translate(0 {_number(shift)})"' if shift else ""
                 yield f'<path class="mark {style}"{moved} d="{path}"/>'
-            yield from self._drawn_label(number)
+            yield from self._draw_label(number)
             yield "</g>"
 
-    def _drawn_label(self, number: int) -> Iterator[str]:
+    def _draw_label(self, number: int) -> Iterator[str]:
         arc = self.graph.arcs[number]
         x, y = self._label_place(number)
         classes = "marked" if number in self.marked else ""
@@ -423,11 +418,11 @@ class _Drawing:
             )
             x += _SQUARE + 4
         else:
-            yield from self._drawn_head(number)
+            yield from self._draw_head(number)
         style = f' class="{classes}"' if classes else ""
-        shown = escaped(self._shown(number))
+        shown = escape_text(self._show(number))
         if arc.value:
-            shown += f' <tspan class="muted small">{escaped(arc.value)}</tspan>'
+            shown += f' <tspan class="muted small">{escape_text(arc.value)}</tspan>'
         yield (
             f'<text{style} x="{_number(x)}" y="{_number(y + 4)}" text-anchor="{anchor}" '
             f'unicode-bidi="plaintext">{shown}</text>'
@@ -468,7 +463,7 @@ class _Drawing:
             )
         return "".join(pieces)
 
-    def _drawn_head(self, number: int) -> Iterator[str]:
+    def _draw_head(self, number: int) -> Iterator[str]:
         """Draw the tip of an arc where it meets its target."""
         arc = self.graph.arcs[number]
         if self._is_loop(number):
@@ -484,10 +479,10 @@ class _Drawing:
             tip = f"M{_number(x)} {_number(self.y[target])}l{7 * side} -3.2v6.4z"
             yield f'<path class="head" d="{tip}"/>'
 
-    def _drawn_nodes(self) -> Iterator[str]:
+    def _draw_nodes(self) -> Iterator[str]:
         for number, node in enumerate(self.graph.nodes):
             x, y, half = self.x[number], self.y[number], self._node_width(number) / 2
-            title = f"<title>{escaped(node.note)}</title>" if node.note else ""
+            title = f"<title>{escape_text(node.note)}</title>" if node.note else ""
             yield f'<g class="state" data-node="{number}">{title}'
             if node.initial:
                 end = x - half
@@ -502,7 +497,7 @@ class _Drawing:
                 )
             yield (
                 f'<text class="small" x="{_number(x)}" y="{_number(y + 3.4)}" '
-                f'text-anchor="middle">{escaped(node.text)}</text></g>'
+                f'text-anchor="middle">{escape_text(node.text)}</text></g>'
             )
 
 

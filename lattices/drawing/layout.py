@@ -65,14 +65,14 @@ class Layout:
     bottom: float
 
 
-def turned_arcs(count: int, arcs: Sequence[tuple[int, int]]) -> list[bool]:
+def find_turned_arcs(count: int, arcs: Sequence[tuple[int, int]]) -> list[bool]:
     """Return which arcs to turn around so that no cycle is left: those back up a depth-first walk.
 
     Arcs from a node to itself are not turned.
 
     Examples
     --------
-    >>> turned_arcs(3, [(0, 1), (1, 2), (2, 0), (1, 1)])
+    >>> find_turned_arcs(3, [(0, 1), (1, 2), (2, 0), (1, 1)])
     [False, False, True, False]
     """
     outgoing: list[list[tuple[int, int]]] = [[] for _ in range(count)]
@@ -109,11 +109,6 @@ def layers(count: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
 
     It is the longest path to the node; a node with more arcs out than in is then put as late as
     its arcs allow, which makes them shorter.
-
-    Examples
-    --------
-    >>> layers(4, [(0, 1), (1, 2), (0, 2), (3, 2)])
-    [0, 1, 2, 1]
     """
     outgoing: list[list[int]] = [[] for _ in range(count)]
     incoming = [0] * count
@@ -136,7 +131,7 @@ def layers(count: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
     return [layer - first for layer in found]
 
 
-def place(
+def place_nodes(
     sizes: Sequence[Size],
     layer: Sequence[int],
     links: Sequence[tuple[int, int, float]],
@@ -144,23 +139,10 @@ def place(
     across: float,
     between: float,
 ) -> Layout:
-    """Return where things are, from left to right in their layers.
-
-    Parameters
-    ----------
-    sizes, layer
-        One entry a thing.
-    links : sequence of (from, to, weight)
-        Each leads to a later layer; the heavier, the straighter.
-    across, between : float
-        The least distance of layers, and of two things in one.
-
-    Cost: linear in the links cut by layers, times the sweeps (with crossings counted in
-    their number times the logarithm).
-    """
+    """Return where things are, from left to right in their layers."""
     rooms, depth, routes, joints = _cut(sizes, layer, links)
-    order = _ordered(depth, joints, len(rooms))
-    y = _heights(rooms, order, joints, between)
+    order = _order_layers(depth, joints, len(rooms))
+    y = _place_in_layers(rooms, order, joints, between)
     left, right = _columns(rooms, order, _gaps(depth, y, joints, across))
     top = min((y[one] - rooms[one].above for one in range(len(rooms))), default=0.0)
     bottom = max((y[one] + rooms[one].below for one in range(len(rooms))), default=0.0)
@@ -202,7 +184,7 @@ def _neighbours(
     return before, after
 
 
-def _ordered(
+def _order_layers(
     depth: Sequence[int], joints: Sequence[tuple[int, int, float]], count: int
 ) -> list[list[int]]:
     """Return the things of each layer from top to bottom."""
@@ -264,7 +246,7 @@ def _crossings(order: Sequence[Sequence[int]], after: _Neighbours) -> int:
     return total
 
 
-def _heights(
+def _place_in_layers(
     rooms: Sequence[Size],
     order: Sequence[Sequence[int]],
     joints: Sequence[tuple[int, int, float]],

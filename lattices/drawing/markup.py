@@ -13,14 +13,8 @@ from pathlib import Path
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def escaped(text: str) -> str:
-    """Return a text for markup: escaped, and U+FFFD in the place of what markup cannot hold.
-
-    Examples
-    --------
-    >>> escaped('<b> & "c"\\x00')
-    '&lt;b&gt; &amp; &quot;c&quot;\ufffd'
-    """
+def escape_text(text: str) -> str:
+    """Return a text for markup: escaped, and U+FFFD in the place of what markup cannot hold."""
     return escape(_ILLEGAL.sub("\ufffd", text))
 
 
@@ -83,22 +77,13 @@ def cell(text: str, kind: str = "match") -> str:
     ('a&amp;b', '<span style="font-weight:bold">a</span>')
     """
     style = _CELLS[kind]
-    return f'<span style="{style}">{escaped(text)}</span>' if style else escaped(text)
+    return f'<span style="{style}">{escape_text(text)}</span>' if style else escape_text(text)
 
 
 def html_table(
     rows: Iterable[Sequence[str]], header: Sequence[str] = (), *, caption: str = ""
 ) -> str:
     """Return a table in HTML.
-
-    Parameters
-    ----------
-    rows
-        Cells that are HTML already, see :func:`cell`.
-    header
-        Texts, which are escaped here.
-    caption
-        A text under the table.
 
     Examples
     --------
@@ -109,9 +94,9 @@ def html_table(
     lines = ['<table style="border-collapse:collapse">']
     if caption:
         side = "caption-side:bottom;text-align:left;opacity:0.75"
-        lines.append(f'<caption style="{side}">{escaped(caption)}</caption>')
+        lines.append(f'<caption style="{side}">{escape_text(caption)}</caption>')
     if header:
-        cells = "".join(f'<th style="{padding}">{escaped(name)}</th>' for name in header)
+        cells = "".join(f'<th style="{padding}">{escape_text(name)}</th>' for name in header)
         lines.append(f"<thead><tr>{cells}</tr></thead>")
     lines.append("<tbody>")
     for row in rows:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.base import split_words, text_lines
 from lattices.formats.fields import finite_number
-from lattices.formats.streams import opened
+from lattices.formats.streams import open_input
 
 #: the word that stands for all others
 UNKNOWN = "<unk>"
@@ -39,13 +39,7 @@ class ArpaModel:
     backoffs: Mapping[tuple[str, ...], float]
 
     def score(self, history: tuple[str, ...], word: str) -> float:
-        """Return ``log p(word | history)``: of the longest n-gram that is known, after back-off.
-
-        Raises
-        ------
-        SpaceError
-            If the word is not known, and the model has no ``<unk>``.
-        """
+        """Return ``log p(word | history)``: of the longest n-gram that is known, after back-off."""
         total = 0.0
         while True:
             found = self.scores.get((*history, word))
@@ -60,8 +54,8 @@ class ArpaModel:
             raise SpaceError(f"the word {word!r} is not in the language model, nor is {UNKNOWN}")
         return total + unknown
 
-    def after(self, history: tuple[str, ...], word: str) -> tuple[str, ...]:
-        """Return the history after a word: the longest that the model tells from others."""
+    def extend_history(self, history: tuple[str, ...], word: str) -> tuple[str, ...]:
+        """Return the history after a word: the longest suffix that the model has."""
         if (word,) not in self.scores:
             word = UNKNOWN
         longer = (*history, word)[-(self.order - 1) :] if self.order > 1 else ()
@@ -71,19 +65,13 @@ class ArpaModel:
 
 
 def read_arpa(path: str | os.PathLike[str]) -> ArpaModel:
-    """Return the model of a file in ARPA's format, plain or gzip.
-
-    Raises
-    ------
-    FormatError
-        If it is no such file; with its line.
-    """
+    """Return the model of a file in ARPA's format, plain or gzip."""
     name = os.fspath(path)
     scores: dict[tuple[str, ...], float] = {}
     backoffs: dict[tuple[str, ...], float] = {}
     order = 0
     ended = False
-    with opened(name) as (_, stream):
+    with open_input(name) as (_, stream):
         for line, data in text_lines(stream):
             try:
                 text = data.decode("utf-8").strip()

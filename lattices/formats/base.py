@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Literal, Protocol, TypeVar, runtime_checkable
 
 from lattices.errors import FormatError, OptionError, argument
 from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.features import rows_of
+from lattices.spaces.features import make_rows
 from lattices.vocabulary import Vocabulary
 
 S = TypeVar("S", Lattice, NBest, Forest)
@@ -123,7 +123,7 @@ class Unsupported:
             warnings.warn(self.message, LossWarning, stacklevel=3)
 
 
-def of_kind(kind: type[S], spaces: Iterable[Space], losses: Unsupported) -> Iterator[S]:
+def require_kind(kind: type[S], spaces: Iterable[Space], losses: Unsupported) -> Iterator[S]:
     """Iterate over segments that a writer can hold; one of another kind is a FormatError."""
     for space in spaces:
         if not isinstance(space, kind):
@@ -155,7 +155,7 @@ def note_losses(
 
 #: what a segment may have, and how to tell
 _CARRIED: Mapping[str, Callable[[Any], bool]] = {
-    "features": lambda space: any(rows_of(space, each) is not None for each in _FEATURES),
+    "features": lambda space: any(make_rows(space, each) is not None for each in _FEATURES),
     "times": lambda space: getattr(space, "times", None) is not None,
     "categories": lambda space: bool(getattr(space, "categories", ())),
     "spans": lambda space: getattr(space, "spans", None) is not None,
@@ -331,14 +331,14 @@ def text_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         yield number, (line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line).rstrip(b"\r\n")
 
 
-def decoded_lines(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]]:
+def decode_lines(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]]:
     r"""Iterate over numbered lines of UTF-8 text, without line ends; others name their line.
 
     Examples
     --------
-    >>> list(decoded_lines([b"a\n", b"b\n"], "words.txt"))
+    >>> list(decode_lines([b"a\n", b"b\n"], "words.txt"))
     [(1, 'a'), (2, 'b')]
-    >>> list(decoded_lines([b"a\n", b"\xff\n"], "words.txt"))
+    >>> list(decode_lines([b"a\n", b"\xff\n"], "words.txt"))
     Traceback (most recent call last):
     lattices.errors.FormatError: words.txt:2: invalid UTF-8: invalid start byte
     """
@@ -376,14 +376,14 @@ def split_words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def joined_words(tokens: Sequence[str], losses: Unsupported, where: str) -> str:
+def join_words(tokens: Sequence[str], losses: Unsupported, where: str) -> str:
     """Return the words with blanks between them, for formats where blanks separate.
 
     A word that holds a blank is a loss: it would come back as two.
 
     Examples
     --------
-    >>> joined_words(("new york", "city"), Unsupported("plain", allowed=True), "segment 'a'")
+    >>> join_words(("new york", "city"), Unsupported("plain", allowed=True), "segment 'a'")
     'new york city'
     """
     text = " ".join(tokens)
@@ -414,7 +414,7 @@ def cut_lines(stream: BinaryIO, path: str, begins: Callable[[bytes], bool]) -> I
         yield Record(b"\n".join(lines), path, first, number)
 
 
-def grouped_lines(
+def group_lines(
     stream: BinaryIO, path: str, key: Callable[[bytes], bytes | None]
 ) -> Iterator[Record]:
     """Cut a stream into runs of lines with one key; a line without any belongs to the run it is in.

@@ -15,8 +15,8 @@ from lattices.formats.openfst.codec import SymbolTable
 from lattices.formats.openfst.symbols import (
     BLANK_SET,
     check_symbol,
-    extended_symbols,
-    no_table,
+    explain_missing_table,
+    extend_symbols,
     read_symbols,
 )
 from lattices.spaces import Lattice
@@ -44,7 +44,7 @@ def number_column(texts: Sequence[bytes]) -> tuple[FloatColumn, int]:
     except ValueError:
         values = np.array(list(map(_number, texts)), np.float64)
     bad = np.isnan(values)
-    # Python's grouping of digits is nobody else's
+    # `float` also reads digits grouped by underscores, other programs do not
     if b"_" in b"".join(texts):
         bad |= np.array([b"_" in text for text in texts])
     return floats(values), int(np.flatnonzero(bad)[0]) if bad.any() else -1
@@ -74,7 +74,7 @@ def is_number(text: bytes) -> bool:
         float(text)
     except ValueError:
         return False
-    # Python's grouping of digits is nobody else's
+    # `float` also reads digits grouped by underscores, other programs do not
     return b"_" not in text
 
 
@@ -102,15 +102,7 @@ def label_words(
     """Return the word of every label, without those that the table does not have.
 
     Where all labels are whole numbers they are looked up in the table ``symbols=FILE``;
-    ``labels=numbers`` makes words of the digits where there is none. 0 is epsilon. Where they
-    are not, or with ``labels=words``, they are the words, and ``<eps>``, or what the table
-    calls it, is epsilon. With ``strict``, words have to be in the table, if there is one.
-
-    Raises
-    ------
-    FormatError
-        If there is no table for whole numbers, and no ``labels`` says what they are; for a
-        label that is none with ``labels=numbers``.
+    ``labels=numbers`` makes words of the digits where there is none. 0 is epsilon.
 
     Examples
     --------
@@ -125,11 +117,11 @@ def label_words(
     distinct = dict.fromkeys(labels)
     odd = next((label for label in distinct if not label.isdigit()), None)
     if odd is None and kind == "auto" and symbols is None and any(map(_value, distinct)):
-        raise no_table()
+        raise explain_missing_table()
     if kind == "numbers" or (kind == "auto" and odd is None):
         if odd is not None:
             raise FormatError(f"the label {odd.decode()!r:.40} is no number from 0")
-        words = {label: _by_number(_value(label), symbols) for label in distinct}
+        words = {label: _sort_by_number(_value(label), symbols) for label in distinct}
         return {label: word for label, word in words.items() if word is not None}
     epsilon = EPSILON_NAME if symbols is None else symbols.get(EPSILON, EPSILON_NAME)
     silent = {epsilon} if strict else {epsilon, EPSILON_NAME}
@@ -145,7 +137,7 @@ def _value(label: bytes) -> bytes:
     return label.lstrip(b"0")
 
 
-def _by_number(digits: bytes, symbols: SymbolTable | None) -> str | None:
+def _sort_by_number(digits: bytes, symbols: SymbolTable | None) -> str | None:
     if not digits:
         return ""
     if symbols is None:
@@ -160,17 +152,11 @@ def label_names(
 
     The table is a file, made or extended if need be; ``remedy`` says how to have one, where an
     option of that name alone does not.
-
-    Raises
-    ------
-    FormatError
-        If a word would not come back: it has a blank in it, is ``reserved`` in the format,
-        or looks like a number where all others do.
     """
     used = np.unique(lattice.label).tolist()
     words = {label: lattice.vocabulary.word(label) for label in used if label != EPSILON}
     if table is not None:
-        numbers = extended_symbols(table, words.values())
+        numbers = extend_symbols(table, words.values())
         return {EPSILON: str(EPSILON)} | {key: str(numbers[word]) for key, word in words.items()}
     # one look at all of them says that nothing is odd, which is nearly always so
     odd = not BLANK_SET.isdisjoint("".join(words.values()))

@@ -22,16 +22,11 @@ class SeenIds:
     """Ids of segments, and the place where each was first seen, in about 35 bytes an id.
 
     An id is known by 128 bits of its BLAKE2 digest, of which no two have ever been the same.
-    Digests and places stand in two arrays, in the order of the ids; a table of open addressing
-    with linear probing holds their numbers.
-
-    One result for each id is what references, outputs and everything after them go by; a segment
-    that counted twice would make every sum wrong.
 
     Examples
     --------
     >>> seen = SeenIds()
-    >>> seen.objection("s1", "a.jsonl", 3), seen.objection("s1", "b.jsonl", 1)
+    >>> seen.find_objection("s1", "a.jsonl", 3), seen.find_objection("s1", "b.jsonl", 1)
     ('', 'the id is that of a.jsonl:3 already')
     >>> "s1" in seen, "s2" in seen, len(seen)
     (True, False, 1)
@@ -76,8 +71,8 @@ class SeenIds:
             self._grow()
         return ""
 
-    def objection(self, id: str, path: str, line: int, number: int = -1) -> str:
-        """Return why a segment of this id is refused; empty if it is not, and then note it."""
+    def find_objection(self, id: str, path: str, line: int, number: int = -1) -> str:
+        """Return why an id is refused; if it is not, return "" and record it."""
         known = self.add(id, path, line, number)
         return f"the id is that of {known} already" if known else ""
 

@@ -21,10 +21,10 @@ from lattices.formats.streams import (
     file_id,
     files_of,
     is_gzip,
-    opened,
+    open_input,
 )
 from lattices.options import unknown_option
-from lattices.registry import Registry, lacking
+from lattices.registry import Registry, list_missing
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
 
@@ -34,12 +34,12 @@ _PARTS = (*Format.__annotations__, "sniff", "records", "parse", "write")
 
 def _check(plugin: Any) -> str:
     """Return what a format lacks or has wrong; empty if it is one."""
-    reason = lacking(plugin, _PARTS)
+    reason = list_missing(plugin, _PARTS)
     if reason:
         return f"{reason} (a subclass of lattices.formats.Format has defaults)"
     if plugin.kind not in _KINDS:
         return f"its kind is {plugin.kind!r}, expected one of {', '.join(_KINDS)}"
-    # a text would be taken for as many suffixes as it has letters
+    # a string would be iterated over letter by letter
     if not isinstance(plugin.suffixes, tuple) or not all(
         isinstance(suffix, str) and suffix for suffix in plugin.suffixes
     ):
@@ -122,7 +122,7 @@ def formats() -> tuple[FormatInfo, ...]:
     return tuple(listing)
 
 
-def available(own: bool = True) -> list[Format]:
+def load_formats(own: bool = True) -> list[Format]:
     """Return the formats that can be imported: a broken plug-in must not stop the others.
 
     With ``own`` false, those of the library are left out.
@@ -139,21 +139,21 @@ def available(own: bool = True) -> list[Format]:
 _PROSE = re.compile(rb"(?!name )[a-zA-Z\x80-\xff]+(?: [a-zA-Z\x80-\xff]+){2,} *(?:\r?\n|\Z)")
 
 
-def claimants(head: bytes) -> list[Format]:
+def find_claimants(head: bytes) -> list[Format]:
     """Return the formats to ask whether a file that begins so is theirs.
 
     Lines of words are most files of sentences: there the library's own need not be loaded to say
     that it is not.
     """
-    return available(own=b"\t" in head or not _PROSE.match(head))
+    return load_formats(own=b"\t" in head or not _PROSE.match(head))
 
 
-def named(format: str | Format) -> Format:
+def find_format(format: str | Format) -> Format:
     """Return the format of that name, or the format itself."""
     return FORMATS.get(format) if isinstance(format, str) else format
 
 
-def by_suffix(path: str, among: Iterable[Format]) -> list[Format]:
+def find_by_suffix(path: str, among: Iterable[Format]) -> list[Format]:
     """Return the formats whose suffix the file name has, the longest suffix only."""
     name = os.path.basename(path).removesuffix(".gz")
     fits = [
@@ -166,14 +166,8 @@ def by_suffix(path: str, among: Iterable[Format]) -> list[Format]:
     return [entry for length, entry in fits if length == longest]
 
 
-def namesake(path: str) -> Format | None:
-    """Return the format of the library's own that the suffix of a file names, None if none does.
-
-    Examples
-    --------
-    >>> namesake("lattices.jsonl.gz").name, namesake("lat.ark").name, namesake("refs.txt")
-    ('jsonl', 'kaldi-binary', None)
-    """
+def find_own_format(path: str) -> Format | None:
+    """Return the format of the library's own that the suffix of a file names, None if none does."""
     parts = os.path.basename(path).removesuffix(".gz").split(".")
     # the longest suffix first
     found = (plugins.SUFFIXES.get("." + ".".join(parts[place:])) for place in range(1, len(parts)))
@@ -181,36 +175,36 @@ def namesake(path: str) -> Format | None:
     return None if name is None else FORMATS.get(name)
 
 
-def listed(some: Iterable[Format]) -> str:
+def name_all(some: Iterable[Format]) -> str:
     """Return their names, for a message."""
     return ", ".join(entry.name for entry in some)
 
 
-def sniffed(head: bytes, path: str) -> Format:
+def sniff_format(head: bytes, path: str) -> Format:
     """Return the one format the content looks like; the suffix decides where that does not.
 
     The one that the suffix names is asked first: if the content looks like it, the others need
     not be loaded, since of several that claim a file it would be taken.
     """
-    first = namesake(path)
+    first = find_own_format(path)
     if first is not None and sniffs(first, head):
         return first
-    known = available()
+    known = load_formats()
     likely = [entry for entry in known if sniffs(entry, head)]
     if len(likely) == 1:
-        twins = by_suffix(path, (entry for entry in known if entry.name in likely[0].twins))
+        twins = find_by_suffix(path, (entry for entry in known if entry.name in likely[0].twins))
         return twins[0] if twins else likely[0]
-    fitting = by_suffix(path, likely or known)
+    fitting = find_by_suffix(path, likely or known)
     if len(fitting) == 1:
         return fitting[0]
     if likely:
         raise FormatError(
-            f"could be any of {listed(likely)}; say which by {argument('read.format', 'NAME')}",
+            f"could be any of {name_all(likely)}; say which by {argument('read.format', 'NAME')}",
             path,
         )
     broken = [f"; {reason}" for reason in FORMATS.problems().values()]
     raise FormatError(
-        f"looks like none of the known formats ({listed(known)}){''.join(broken)}", path
+        f"looks like none of the known formats ({name_all(known)}){''.join(broken)}", path
     )
 
 
@@ -249,16 +243,16 @@ def format_of(path: PathLike, format: str | Format | None = None) -> Format:
         If it cannot be opened.
     """
     name = display_name(path)
-    with opened(path) as (head, stream):
-        return _format_of(head, stream, name, None if format is None else named(format))
+    with open_input(path) as (head, stream):
+        return _format_of(head, stream, name, None if format is None else find_format(format))
 
 
 def _format_of(head: bytes, stream: BinaryIO, name: str, chosen: Format | None) -> Format:
     if not head:
-        # a damaged file says so when it is read; one that is not is empty
+        # a damaged file raises when it is read; any other is empty
         stream.read(1)
         raise FormatError("the file is empty", name)
-    return chosen or sniffed(head, name)
+    return chosen or sniff_format(head, name)
 
 
 def space_files(
@@ -269,26 +263,12 @@ def space_files(
     Left out is text that looks like no format, or not like the one that is given, and has a suffix
     that no file of spaces has there: documentation, references. What is only damaged has the
     suffix of others like it, and stays; so does everything where no file is of spaces.
-
-    Parameters
-    ----------
-    path, format
-        See :func:`read_records`.
-    tell
-        Called with a sentence about what is left out; by default it is a warning.
-
-    Raises
-    ------
-    FormatError
-        If the directory holds no file.
-    OSError
-        If there is nothing of that name.
     """
     files = files_of(path)
     if files == [os.fspath(path)]:
         return files
-    known = available() if format is None else [format]
-    found = (file for file in files if by_suffix(file, known) or _may_hold_spaces(file, known))
+    known = load_formats() if format is None else [format]
+    found = (file for file in files if find_by_suffix(file, known) or _may_hold_spaces(file, known))
     suffixes = set(map(_suffix, found))
     taken = [file for file in files if _suffix(file) in suffixes] or files
     if len(taken) < len(files):
@@ -301,7 +281,7 @@ def space_files(
 def _may_hold_spaces(file: str, known: Iterable[Format]) -> bool:
     """Tell whether a file is other than text that looks like none of the formats."""
     try:
-        with opened(file) as (head, stream):
+        with open_input(file) as (head, stream):
             if not head:
                 return bool(stream.read(1))
             text = getincrementaldecoder("utf-8")().decode(head)
@@ -354,7 +334,7 @@ def read_records(
     OSError
         If a file cannot be opened.
     """
-    chosen = None if format is None else named(format)
+    chosen = None if format is None else find_format(format)
     return _read_records(space_files(path, chosen), chosen, on_error, on_read)
 
 
@@ -367,7 +347,7 @@ def _read_records(
     for file in files:
         name = display_name(file)
         try:
-            with opened(file, on_read) as (head, stream):
+            with open_input(file, on_read) as (head, stream):
                 found = _format_of(head, stream, name, chosen)
                 any_record = False
                 stream.begin_record()
@@ -437,7 +417,7 @@ def parse_range(
     As :meth:`lattices.formats.base.IndexedFormat.parse_range`, with the options checked, and
     the number of a segment for its name where it has none.
     """
-    chosen = named(format)
+    chosen = find_format(format)
     if not isinstance(chosen, IndexedFormat):
         raise TypeError(f"format {chosen.name} is not read by position")
     check_options(chosen.options, options, f"format {chosen.name}")
@@ -495,7 +475,7 @@ def read(
     >>> list(read(file))
     [<Lattice 'a' of 2 states, 1 arcs>]
     """
-    chosen = None if format is None else named(format)
+    chosen = None if format is None else find_format(format)
     if chosen is not None:
         check_options(chosen.options, options, f"format {chosen.name}")
     words = Vocabulary() if vocabulary is None else vocabulary
@@ -513,14 +493,14 @@ def _read(
     for file in files:
         indexed = _read_by_position(file, chosen)
         parsed = (
-            _parsed_records(file, chosen, vocabulary, on_error, options)
+            _parse_records(file, chosen, vocabulary, on_error, options)
             if indexed is None
-            else _parsed_ranges(file, indexed, vocabulary, on_error, options)
+            else _parse_ranges(file, indexed, vocabulary, on_error, options)
         )
         name = display_name(file)
         for line, number, each in parsed:
             if not isinstance(each, FormatError):
-                problem = seen.objection(each.id, name, line, number)
+                problem = seen.find_objection(each.id, name, line, number)
                 if not problem:
                     yield each
                     continue
@@ -538,12 +518,12 @@ def _read_by_position(file: str, chosen: Format | None) -> IndexedFormat | None:
     try:
         found = format_of(file, chosen)
     except FormatError:
-        # said again, to whom it concerns, when the file is read
+        # the warning is repeated when the file is read
         return None
     return found if isinstance(found, IndexedFormat) else None
 
 
-def _parsed_records(
+def _parse_records(
     file: str,
     chosen: Format | None,
     vocabulary: Vocabulary,
@@ -560,14 +540,14 @@ def _parsed_records(
         yield record.line, record.number, each
 
 
-def _parsed_ranges(
+def _parse_ranges(
     file: str,
     found: IndexedFormat,
     vocabulary: Vocabulary,
     on_error: ErrorHandler | None,
     options: dict[str, Any],
 ) -> Iterator[tuple[int, int, Space | FormatError]]:
-    """Iterate as :func:`_parsed_records` does."""
+    """Iterate as :func:`_parse_records` does."""
     try:
         count = found.count(file)
         if not count:

@@ -21,7 +21,7 @@ from lattices.formats.base import Unsupported
 from lattices.formats.json.fields import ENCODER
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.base import check_count
-from lattices.spaces.features import FeatureRows, rows_of
+from lattices.spaces.features import FeatureRows, make_rows
 from lattices.spaces.lattice import build_lattice
 from lattices.vocabulary import EPSILON, Vocabulary
 
@@ -119,15 +119,7 @@ def fields_of(
     """Return the fields of a segment; what it does not have is None or left out.
 
     ``label`` are numbers of its vocabulary, ``symbol`` in a forest; the three columns of a matrix
-    are one, ``features`` or ``final_features``, perhaps not in order. References are texts and
-    lattices, and metadata is a mapping to JSON's values. What can be held of neither is given to
-    ``losses``.
-
-    Parameters
-    ----------
-    space, losses
-    keys
-        What metadata cannot be called; none by default.
+    are one, ``features`` or ``final_features``, perhaps not in order.
     """
     fields: dict[str, Any] = {
         "id": space.id,
@@ -137,13 +129,13 @@ def fields_of(
         "metadata": _metadata(space, losses, keys or ()) if space.metadata else {},
         "score": space.score,
         "feature_names": space.feature_names,
-        "features": rows_of(space),
+        "features": make_rows(space),
     }
     if isinstance(space, Lattice):
         fields["label"] = space.label
         fields["src"], fields["dst"], fields["start"] = space.src, space.dst, space.start
         fields["final"], fields["times"] = space.final, space.times
-        fields["final_features"] = rows_of(space, "final_features")
+        fields["final_features"] = make_rows(space, "final_features")
     elif isinstance(space, NBest):
         fields["label"], fields["offset"] = space.label, space.offset
     else:
@@ -184,11 +176,6 @@ def space_of(
     """Return the segment of fields as :func:`fields_of` gives them, checked.
 
     ``normal_form`` is what a lattice makes of its columns, where they are known to be right.
-
-    Raises
-    ------
-    SpaceError
-        If they are no segment.
     """
     names: tuple[str, ...] = fields["feature_names"]
     features: FeatureRows | None = fields["features"]

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from lattices.errors import FormatError
-from lattices.formats.base import BYTE_ORDER_MARK, decoded_lines
+from lattices.formats.base import BYTE_ORDER_MARK, decode_lines
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -147,7 +147,7 @@ class Content(io.BufferedReader):
         return super().read(size)
 
 
-def _peeked(stream: RawReader, size: int) -> tuple[bytes, Content]:
+def _peek(stream: RawReader, size: int) -> tuple[bytes, Content]:
     """Return the first ``size`` bytes, fewer only at the end, and a stream that has them still.
 
     Unlike ``peek`` this also works on pipes that deliver a few bytes at a time.
@@ -178,47 +178,23 @@ class _Watched(io.RawIOBase):
 
 
 @contextmanager
-def opened(
+def open_input(
     path: PathLike, on_read: Callable[[int], None] | None = None
 ) -> Iterator[tuple[bytes, Content]]:
-    """Open a file, or standard input for ``-``, decompressed if it begins like gzip.
-
-    Parameters
-    ----------
-    path
-        The file.
-    on_read
-        Called with the number of bytes whenever some were read, before decompression.
-
-    Yields
-    ------
-    head : bytes
-        The first 4 KB of the content, without a byte order mark.
-    stream : binary stream
-        The whole content, from the beginning.
-
-    Raises
-    ------
-    FormatError
-        While the stream is read: a gzip file that is cut short, damaged, followed by something
-        else, or has a record that unfolds to too much. What stands before that place is
-        delivered first.
-    OSError
-        If the file cannot be opened.
-    """
+    """Open a file, or standard input for ``-``, decompressed if it begins like gzip."""
     name = display_name(path)
     with _standard_input() if name == STANDARD_INPUT else open(path, "rb", buffering=0) as file:
         source = file if on_read is None else _Watched(file, on_read)
-        with naming(name):
-            head, stream = _peeked(source, HEAD_SIZE)
+        with name_file_in_errors(name):
+            head, stream = _peek(source, HEAD_SIZE)
         if head.startswith(_GZIP_MAGIC):
-            head, stream = _peeked(_Unzipped(stream, name), HEAD_SIZE)
+            head, stream = _peek(_Unzipped(stream, name), HEAD_SIZE)
         yield head.removeprefix(BYTE_ORDER_MARK), stream
 
 
 @contextmanager
 def _standard_input() -> Iterator[io.BufferedIOBase]:
-    """Lend standard input, which is somebody else's to close."""
+    """Yield standard input, which is not closed here."""
     if sys.stdin is None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), STANDARD_INPUT)
     yield cast(io.BufferedIOBase, sys.stdin.buffer)
@@ -241,7 +217,7 @@ def _standard_output() -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def created(path: PathLike) -> Iterator[BinaryIO]:
+def open_output(path: PathLike) -> Iterator[BinaryIO]:
     """Open a file for writing, or standard output for ``-``; compressed if named ``.gz``.
 
     The bytes go to a hidden file beside the target, which takes the target's name when the
@@ -254,18 +230,18 @@ def created(path: PathLike) -> Iterator[BinaryIO]:
         return
     name = os.fspath(path)
     target = os.path.realpath(path)
-    with naming(name):
+    with name_file_in_errors(name):
         replaceable = is_replaceable(target)
     if not replaceable:
         # a pipe or a device cannot be replaced, only written to
-        with _written(target, "w", name) as file, _compressed(file, target) as stream:
+        with _open_for_writing(target, "w", name) as file, _compress(file, target) as stream:
             yield stream
         return
-    beside = hidden_beside(target, f"{os.urandom(4).hex()}.part")
+    beside = make_hidden_path(target, f"{os.urandom(4).hex()}.part")
     try:
-        with _written(beside, "x", name) as file, _compressed(file, target) as stream:
+        with _open_for_writing(beside, "x", name) as file, _compress(file, target) as stream:
             yield stream
-        with naming(name):
+        with name_file_in_errors(name):
             os.replace(beside, target)
     finally:
         with suppress(OSError):
@@ -280,15 +256,15 @@ def is_replaceable(path: str) -> bool:
         return True
 
 
-def hidden_beside(path: str, end: str) -> str:
+def make_hidden_path(path: str, end: str) -> str:
     """Return the path of a hidden file beside another."""
     folder, name = os.path.split(path)
     return os.path.join(folder, f".{name}.{end}")
 
 
 @contextmanager
-def naming(name: str) -> Iterator[None]:
-    """Have errors of the system name the file that the user knows, not one beside it or none."""
+def name_file_in_errors(name: str) -> Iterator[None]:
+    """Let system errors name the user's file, not a temporary one."""
     try:
         yield
     except OSError as problem:
@@ -299,35 +275,25 @@ def naming(name: str) -> Iterator[None]:
 
 
 class NamedFile(io.FileIO):
-    """A file whose errors name it, as those of opening do: a full disk says which file it was.
-
-    Parameters
-    ----------
-    file
-        Its path or descriptor.
-    mode
-        As of :class:`io.FileIO`.
-    shown
-        The name in messages.
-    """
+    """A file whose errors name it, as those of opening do: a full disk says which file it was."""
 
     def __init__(self, file: PathLike | int, mode: str, shown: str, closefd: bool = True) -> None:
         self._shown = shown
-        with naming(shown):
+        with name_file_in_errors(shown):
             super().__init__(file if isinstance(file, int) else os.fspath(file), mode, closefd)
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write bytes."""
-        with naming(self._shown):
+        with name_file_in_errors(self._shown):
             return super().write(data)
 
 
-def _written(path: str, mode: str, name: str) -> BinaryIO:
+def _open_for_writing(path: str, mode: str, name: str) -> BinaryIO:
     return cast(BinaryIO, io.BufferedWriter(NamedFile(path, mode, name)))
 
 
 @contextmanager
-def _compressed(file: BinaryIO, target: str) -> Iterator[BinaryIO]:
+def _compress(file: BinaryIO, target: str) -> Iterator[BinaryIO]:
     if os.path.splitext(target)[1] != ".gz":
         yield file
         return
@@ -341,16 +307,10 @@ def is_gzip(path: PathLike) -> bool:
         return file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
 
 
-def numbered_lines(path: str) -> Iterator[tuple[int, str]]:
-    """Iterate over the lines of a UTF-8 file without their ends, numbered from 1; gzip is fine.
-
-    Raises
-    ------
-    FormatError
-        If a line is not UTF-8, or the gzip file is damaged.
-    """
-    with opened(path) as (_, stream):
-        yield from decoded_lines(stream, path)
+def number_lines(path: str) -> Iterator[tuple[int, str]]:
+    """Iterate over the lines of a UTF-8 file without their ends, numbered from 1; gzip is fine."""
+    with open_input(path) as (_, stream):
+        yield from decode_lines(stream, path)
 
 
 def display_name(path: PathLike) -> str:
@@ -360,15 +320,7 @@ def display_name(path: PathLike) -> str:
 
 
 def files_of(path: PathLike) -> list[str]:
-    """Return the path itself, or the visible regular files of a directory in sorted order.
-
-    Raises
-    ------
-    FormatError
-        If the directory holds no such file.
-    OSError
-        If there is nothing of that name.
-    """
+    """Return the path itself, or the visible regular files of a directory in sorted order."""
     text = os.fspath(path)
     if text == STANDARD:
         return [text]
@@ -382,14 +334,8 @@ def files_of(path: PathLike) -> list[str]:
     return files
 
 
-def without_suffix(name: str, suffixes: tuple[str, ...]) -> str:
-    """Return a file name without directories, ``.gz`` and the longest of the suffixes it has.
-
-    Examples
-    --------
-    >>> without_suffix("data/s032.noisy.slf.gz", (".slf", ".lat"))
-    's032.noisy'
-    """
+def strip_suffix(name: str, suffixes: tuple[str, ...]) -> str:
+    """Return a file name without directories, ``.gz`` and the longest of the suffixes it has."""
     base = os.path.basename(name).removesuffix(".gz")
     found = max((suffix for suffix in suffixes if base.endswith(suffix)), key=len, default="")
     return base.removesuffix(found) or base
@@ -405,5 +351,5 @@ def file_id(path: str, number: int, suffixes: tuple[str, ...]) -> str:
     """
     if path == STANDARD_INPUT:
         return str(number)
-    stem = without_suffix(path, suffixes)
+    stem = strip_suffix(path, suffixes)
     return f"{stem}-{number}" if number else stem

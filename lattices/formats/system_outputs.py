@@ -24,15 +24,21 @@ from typing import BinaryIO, NamedTuple
 
 from lattices.algorithms.kbest import best_words
 from lattices.errors import Error, FormatError, argument
-from lattices.formats.base import Format, decoded_lines, split_words
-from lattices.formats.lists.rows import csv_names, is_result, leading_fields
-from lattices.formats.reading import claimants, named, parse_record, sniffs
+from lattices.formats.base import Format, decode_lines, split_words
+from lattices.formats.lists.table import csv_names, is_result, leading_fields
+from lattices.formats.reading import find_claimants, find_format, parse_record, sniffs
 from lattices.formats.references import References
 from lattices.formats.references.files import RESULTS, is_own_id
+from lattices.formats.references.from_results import are_results, look_like_scores, read_results
 from lattices.formats.references.ids import IdTemplate
-from lattices.formats.references.nist import READERS, Lines, looks_like, second_line, trn_id
-from lattices.formats.references.results import are_results, look_like_scores, read_results
-from lattices.formats.streams import display_name, opened
+from lattices.formats.references.nist import (
+    READERS,
+    TranscriptLines,
+    looks_like,
+    second_line,
+    trn_id,
+)
+from lattices.formats.streams import display_name, open_input
 from lattices.optional import require
 from lattices.plugins import LAYOUTS as LAYOUTS
 from lattices.spaces import NBest
@@ -107,22 +113,14 @@ class Output:
 
 
 def format_of_output(head: bytes, name: str | None) -> Format | None:
-    """Return the format of spaces that an output is in, or None for lines of sentences.
-
-    Parameters
-    ----------
-    head : bytes
-        How it begins.
-    name : str, optional
-        A layout or a format; where formats of both kinds have it, the content tells which is meant.
-    """
+    """Return the format of spaces that an output is in, or None for lines of sentences."""
     if name is None:
         # a file of one lattice is no output, and its rows of numbers could be words
-        outputs = (each for each in claimants(head) if each.kind == "nbest" or not each.single)
+        outputs = (each for each in find_claimants(head) if each.kind == "nbest" or not each.single)
         return next((each for each in outputs if sniffs(each, head)), None)
     if name == TEXT or name in TRANSCRIPTS:
         return None
-    found, rows = named(name), named("json-rows")
+    found, rows = find_format(name), find_format("json-rows")
     if name in LAYOUTS:
         return found if sniffs(found, head) else None
     return rows if found.name == "jsonl" and sniffs(rows, head) else found
@@ -155,26 +153,6 @@ def read_output(
 ) -> Output:
     r"""Return what a system said.
 
-    Parameters
-    ----------
-    path : str
-        A file, plain or gzip, or ``-``.
-    format : str, optional
-        A layout or a format of spaces; by default found by content.
-    references : References, optional
-        Tell whether lines begin with ids; their layout is settled. Without them, first words tell,
-        if they can.
-    id_template : str, optional
-        How ids are made of the fields of trn or ctm.
-    option : str
-        What :func:`lattices.errors.argument` calls ``format``, for messages.
-
-    Raises
-    ------
-    FormatError
-        For what is no output. What is wrong with single segments of a format of spaces, is in the
-        failures.
-
     Examples
     --------
     >>> import pathlib, tempfile
@@ -184,11 +162,11 @@ def read_output(
     [('u1', ('the', 'cat')), ('u2', ())]
     """
     name = display_name(path)
-    with opened(path) as (head, stream):
+    with open_input(path) as (head, stream):
         found = format_of_output(head, format)
         if found is not None:
-            return _from_spaces(found, stream, name)
-        rows = list(decoded_lines(stream, name))
+            return _read_spaces(found, stream, name)
+        rows = list(decode_lines(stream, name))
     if not rows:
         size = "" if references is None else f" for {len(references)} references"
         raise FormatError(f"0 lines{size}", name)
@@ -198,10 +176,10 @@ def read_output(
     if format is None and name.removesuffix(".gz").endswith(".ctm"):
         # one whose times are whole numbers, or that is damaged, is known by its name alone
         format = "ctm"
-    return _from_lines(rows, name, format, references, id_template, option)
+    return _read_lines(rows, name, format, references, id_template, option)
 
 
-def _from_spaces(format: Format, stream: BinaryIO, path: str) -> Output:
+def _read_spaces(format: Format, stream: BinaryIO, path: str) -> Output:
     output = Output(path, format.name)
     ids: set[str] = set()
     several = ""
@@ -241,7 +219,7 @@ def _from_results(texts: list[str], path: str, references: References | None) ->
     return output
 
 
-def _from_lines(
+def _read_lines(
     rows: list[tuple[int, str]],
     path: str,
     format: str | None,
@@ -302,8 +280,8 @@ def _check_scores(lines: list[Line], path: str, references: References | None, o
         )
 
 
-def unnamed(number: int) -> str:
-    """Return a name for a line without an id; no line begins with it, for it has a blank in it."""
+def make_placeholder(number: int) -> str:
+    """Return a name for a line without an id; it has a blank, so no id can equal it."""
     return f"line {number}"
 
 
@@ -336,14 +314,14 @@ def _are_by_id(
     """
     likely = all(any(letter.isdigit() for letter in name) for name in names)
     different = len(set(names)) == len(names)
-    references.settle(names[:_LOOKED_AT] if likely and names else [unnamed(1)])
+    references.settle(names[:_LOOKED_AT] if likely and names else [make_placeholder(1)])
     if references.layout == "kaldi":
         return True
     alike = len(names) > 1 or any(map(is_own_id, names))
     if format is None and references.guessed and likely and different and alike:
         raise FormatError(
             f"lines begin with what look like ids ({names[0]!r}), and those of the references do "
-            f"not; {argument(option, KALDI)} takes them for ids{references.both_readings()}",
+            f"not; {argument(option, KALDI)} takes them for ids{references.explain_readings()}",
             path,
         )
     return False
@@ -395,14 +373,14 @@ def _check_ids(path: str, layout: str, references: References) -> None:
 
 def _end_in_brackets(references: References) -> bool:
     """Tell whether most of the first references, which have no ids, end as lines of trn do."""
-    texts = _first_texts(references)
+    texts = _take_first_texts(references)
     return 2 * sum(bool(trn_id(one)) for one in texts) > len(texts)
 
 
-def _first_texts(references: References) -> list[str]:
+def _take_first_texts(references: References) -> list[str]:
     """Return the first of references that have no ids."""
     places = range(min(_LOOKED_AT, len(references)))
-    found = [one for place in places for one in references.get(unnamed(place + 1), place)]
+    found = [one for place in places for one in references.get(make_placeholder(place + 1), place)]
     return [one for one in found if isinstance(one, str)]
 
 
@@ -426,9 +404,9 @@ def _read_transcripts(
 ) -> dict[str, str]:
     template = None if id_template is None else IdTemplate(id_template)
     if template is not None and not template.suits(layout):
-        # it is for the references, which are in another layout
+        # the option describes the references, which are in another layout
         template = None
-    entries = READERS[layout](Lines(path, texts), template).entries
+    entries = READERS[layout](TranscriptLines(path, texts), template).entries
     if not entries:
         raise FormatError(f"no segment of layout {layout}", path)
     plain = {name: entry for name, entry in entries.items() if isinstance(entry, str)}

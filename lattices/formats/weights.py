@@ -22,7 +22,7 @@ from functools import lru_cache
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import split_words
 from lattices.formats.fields import finite_number
-from lattices.formats.streams import created, numbered_lines
+from lattices.formats.streams import number_lines, open_output
 
 FORMATS = ("plain", "travatar", "moses")
 _SECTION = "[weight]"
@@ -32,13 +32,6 @@ _NUMBERED = re.compile(r"(.+)_(0|[1-9][0-9]*)")
 
 def read_weights(path: str | os.PathLike[str]) -> Mapping[str, float]:
     r"""Return the weights of a file; read once for as long as the file is the same.
-
-    Raises
-    ------
-    FormatError
-        With the line that is no weight, or repeats a name.
-    OSError
-        If there is no such file.
 
     Examples
     --------
@@ -64,8 +57,8 @@ def _read_once(path: str, modified: int, size: int) -> Mapping[str, float]:
 
 
 def _weights_of(path: str) -> Mapping[str, float]:
-    lines = list(numbered_lines(path))
-    rows = _of_section(path, lines) if any(_is_section(text) for _, text in lines) else lines
+    lines = list(number_lines(path))
+    rows = _read_section(path, lines) if any(_is_section(text) for _, text in lines) else lines
     is_moses = rows is not lines
     weights: dict[str, float] = {}
     for line, text in rows:
@@ -91,7 +84,7 @@ def _is_section(text: str) -> bool:
     return text.strip() == _SECTION or _OLD_SECTION.fullmatch(text.strip()) is not None
 
 
-def _of_section(path: str, lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+def _read_section(path: str, lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
     """Return the lines of Moses's section of weights."""
     inside = False
     found: list[tuple[int, str]] = []
@@ -133,19 +126,6 @@ def write_weights(
 ) -> None:
     r"""Write weights, all at once or not at all, with all digits it takes to read them back.
 
-    Parameters
-    ----------
-    weights : mapping
-    path : path
-    format : {"plain", "travatar", "moses"}
-    template : path, optional
-        A ``moses.ini`` whose section of weights is replaced; the rest is written as it is.
-
-    Raises
-    ------
-    OptionError
-        If the format cannot hold a name, or the template has no section of weights.
-
     Examples
     --------
     >>> import pathlib, tempfile
@@ -166,11 +146,11 @@ def write_weights(
     if format == "moses":
         lines = _moses_lines(weights)
         if template is not None:
-            lines = _in_template(template, lines)
+            lines = _fill_template(template, lines)
     else:
         mark = "=" if format == "travatar" else " "
         lines = [f"{name}{mark}{float(value)!r}" for name, value in weights.items()]
-    with created(path) as stream:
+    with open_output(path) as stream:
         stream.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
 
 
@@ -193,10 +173,10 @@ def _moses_lines(weights: Mapping[str, float]) -> list[str]:
     return [_SECTION, *(f"{name}= {' '.join(map(repr, each))}" for name, each in groups.items())]
 
 
-def _in_template(template: str | os.PathLike[str], section: list[str]) -> list[str]:
+def _fill_template(template: str | os.PathLike[str], section: list[str]) -> list[str]:
     result: list[str] = []
     inside = replaced = False
-    for _, text in numbered_lines(os.fspath(template)):
+    for _, text in number_lines(os.fspath(template)):
         if text.startswith("["):
             inside = text.strip() == _SECTION
             if inside:

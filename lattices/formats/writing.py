@@ -9,14 +9,14 @@ from typing import Any
 from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format, Unsupported
 from lattices.formats.reading import (
-    available,
-    by_suffix,
     check_options,
-    listed,
-    named,
-    namesake,
+    find_by_suffix,
+    find_format,
+    find_own_format,
+    load_formats,
+    name_all,
 )
-from lattices.formats.streams import PathLike, created
+from lattices.formats.streams import PathLike, open_output
 from lattices.spaces import Forest, Lattice, NBest, Space
 
 
@@ -63,11 +63,11 @@ def write(
                 raise OptionError(f"{chosen.name} cannot be written to a directory, file by file")
             for space in fitting:
                 file = os.path.join(name, file_name(space.id) + chosen.suffixes[0])
-                with created(file) as stream:
+                with open_output(file) as stream:
                     chosen.write(stream, [space], losses, **options)
         else:
-            with created(path) as stream:
-                chosen.write(stream, _alone(fitting, chosen), losses, **options)
+            with open_output(path) as stream:
+                chosen.write(stream, _check_single(fitting, chosen), losses, **options)
     except FormatError as problem:
         if problem.path:
             raise
@@ -79,30 +79,25 @@ def write(
 
 
 def format_for_writing(path: str, format: str | Format | None) -> Format:
-    """Return the format to write, told by the suffix if it is not given.
-
-    Raises
-    ------
-    OptionError
-        If it cannot be told, or not be written.
-    """
+    """Return the format to write, told by the suffix if it is not given."""
     if format is not None:
-        chosen = named(format)
+        chosen = find_format(format)
         if not chosen.writable:
             raise OptionError(f"format {chosen.name} can be read, but not written")
         return chosen
-    own = namesake(path)
+    own = find_own_format(path)
     if own is not None and own.writable:
         return own
-    known = [entry for entry in available() if entry.writable]
-    fitting = by_suffix(path, known)
+    known = [entry for entry in load_formats() if entry.writable]
+    fitting = find_by_suffix(path, known)
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
         which = argument("write.format", "NAME")
-        raise OptionError(f"{path!r} could be any of {listed(fitting)}; say which by {which}")
+        raise OptionError(f"{path!r} could be any of {name_all(fitting)}; say which by {which}")
     raise OptionError(
-        f"no format by the suffix of {path!r}; {argument('write.format')} is one of {listed(known)}"
+        f"no format by the suffix of {path!r}; {argument('write.format')} is one of "
+        f"{name_all(known)}"
     )
 
 
@@ -116,7 +111,7 @@ def _fitting(chosen: Format, spaces: Iterable[Space]) -> Iterator[Space]:
         yield space
 
 
-def _alone(spaces: Iterator[Space], chosen: Format) -> Iterator[Space]:
+def _check_single(spaces: Iterator[Space], chosen: Format) -> Iterator[Space]:
     """Iterate over ``spaces``, which must be one if the format holds only one a file."""
     for number, space in enumerate(spaces):
         if number and chosen.single:

@@ -37,15 +37,7 @@ __all__ = [
 
 
 def to_columns(lattice: Lattice) -> FstColumns:
-    """Return the lattice as an acceptor with costs; labels are the vocabulary's numbers.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -0.5)], finals={1: -2.0})
-    >>> columns = to_columns(lattice)
-    >>> columns.weight.tolist(), columns.final.tolist()
-    ([0.5], [inf, 2.0])
-    """
+    """Return the lattice as an acceptor with costs; labels are the vocabulary's numbers."""
     return FstColumns(
         src=lattice.src,
         ilabel=lattice.label,
@@ -69,26 +61,6 @@ def from_columns(
     """Return the lattice of an acyclic automaton with costs.
 
     Arcs of infinite cost, on which no path can succeed, are left out.
-
-    Parameters
-    ----------
-    columns
-        The automaton.
-    vocabulary
-        Grows by the words of ``symbols``; without ``symbols``, labels are its numbers.
-    side : {"output", "input"}
-        Which labels are the words.
-    symbols
-        The word of every label; label 0 is epsilon whatever its name.
-    **fields
-        ``id``, ``source``, ``references``, ``times`` and ``metadata`` of the lattice.
-
-    Raises
-    ------
-    SpaceError
-        If the automaton is no lattice (cyclic, empty), or a label has no word.
-    OptionError
-        If nothing says which words the labels are.
     """
     if side not in ("output", "input"):
         raise OptionError(f"side={side!r}, expected output or input")
@@ -97,7 +69,7 @@ def from_columns(
     label = columns.olabel if side == "output" else columns.ilabel
     if symbols is not None:
         vocabulary = Vocabulary() if vocabulary is None else vocabulary
-        label = _translated(label, symbols, vocabulary)
+        label = _translate(label, symbols, vocabulary)
     elif vocabulary is None:
         raise OptionError(
             f"the labels are numbers and no table of {side} symbols is attached: "
@@ -119,7 +91,7 @@ def from_columns(
     )
 
 
-def _translated(label: IntColumn, symbols: SymbolTable, vocabulary: Vocabulary) -> IntColumn:
+def _translate(label: IntColumn, symbols: SymbolTable, vocabulary: Vocabulary) -> IntColumn:
     """Return the numbers in ``vocabulary`` of labels that ``symbols`` names."""
     distinct, place = distinct_labels(label)
     order = np.argsort(distinct)
@@ -136,13 +108,6 @@ def _translated(label: IntColumn, symbols: SymbolTable, vocabulary: Vocabulary) 
 
 def symbol_table(vocabulary: Vocabulary, labels: Iterable[int] | None = None) -> dict[int, str]:
     """Return the words by number, with a name for epsilon at 0.
-
-    Parameters
-    ----------
-    vocabulary
-        The words.
-    labels
-        The numbers to keep; all of them by default.
 
     Examples
     --------

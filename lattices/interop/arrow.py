@@ -7,15 +7,15 @@ from typing import Any
 
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.arrow.conforming import check_schema
-from lattices.formats.arrow.rows import DAMAGE, Rows
 from lattices.formats.arrow.schema import (
     Numbering,
-    in_batches,
+    cut_into_batches,
     numbered_batch,
     pyarrow,
     row_of,
     table_schema,
 )
+from lattices.formats.arrow.segments import DAMAGE, TableRows
 from lattices.formats.base import Unsupported
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
@@ -49,8 +49,8 @@ def to_arrow(spaces: Iterable[Space]) -> Any:
     numbering = Numbering()
     losses = Unsupported("an Arrow table")
     rows = (row_of(space, losses) for space in spaces)
-    batches = [numbered_batch(piece, numbering) for piece in in_batches(rows)]
-    return pyarrow().Table.from_batches(numbering.named(batches), table_schema())
+    batches = [numbered_batch(piece, numbering) for piece in cut_into_batches(rows)]
+    return pyarrow().Table.from_batches(numbering.name_words(batches), table_schema())
 
 
 def from_arrow(table: Any, vocabulary: Vocabulary | None = None) -> Iterator[Space]:
@@ -96,7 +96,7 @@ def from_arrow(table: Any, vocabulary: Vocabulary | None = None) -> Iterator[Spa
 def _spaces(table: Any, vocabulary: Vocabulary) -> Iterator[Space]:
     number = 0
     for batch in table.to_batches():
-        for each in Rows(batch, vocabulary):
+        for each in TableRows(batch, vocabulary):
             if isinstance(each, SpaceError):
                 raise FormatError(f"row {number}: {each}") from each
             yield each

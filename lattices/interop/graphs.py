@@ -10,7 +10,7 @@ from lattices.errors import SpaceError, expecting
 from lattices.formats.json.fields import feature_objects
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPH, takes
-from lattices.spaces.features import FeatureRows, rows_of
+from lattices.spaces.features import FeatureRows, make_rows
 from lattices.vocabulary import Vocabulary
 
 
@@ -74,14 +74,14 @@ def _add_lattice(graph: Any, lattice: Lattice) -> None:
     if lattice.times is not None:
         for node, time in zip(nodes, lattice.times.tolist(), strict=True):
             node["time"] = time
-    _add_features(nodes, rows_of(lattice, "final_features"), lattice.feature_names)
+    _add_features(nodes, make_rows(lattice, "final_features"), lattice.feature_names)
     graph.add_nodes_from(enumerate(nodes))
     words = lattice.vocabulary.strings
     edges: list[dict[str, Any]] = [
         {"word": words[label], "score": score}
         for label, score in zip(lattice.label.tolist(), lattice.score.tolist(), strict=True)
     ]
-    _add_features(edges, rows_of(lattice), lattice.feature_names)
+    _add_features(edges, make_rows(lattice), lattice.feature_names)
     graph.add_edges_from(
         zip(lattice.src.tolist(), lattice.dst.tolist(), range(len(edges)), edges, strict=True)
     )
@@ -110,7 +110,7 @@ def _add_forest(graph: Any, forest: Forest) -> None:
         }
         for edge, score in enumerate(forest.score.tolist())
     ]
-    _add_features(edges, rows_of(forest), forest.feature_names)
+    _add_features(edges, make_rows(forest), forest.feature_names)
     for edge, (head, attributes) in enumerate(zip(forest.head.tolist(), edges, strict=True)):
         made = ("edge", edge)
         graph.add_node(made, **attributes)

@@ -42,7 +42,7 @@ _TEXTS = ("text", "pred_text", "content")
 _TOKENS = ("tokens", "y_sequence", "yseq", "token_ids")
 
 
-class _Found(NamedTuple):
+class _FoundFields(NamedTuple):
     """What a hypothesis says: text, or words, or numbers of tokens."""
 
     said: Any
@@ -98,7 +98,7 @@ def from_hypotheses(
     """
     entries = []
     read = [
-        each if isinstance(each, _Found) else _read(each, number, tokens)
+        each if isinstance(each, _FoundFields) else _read(each, number, tokens)
         for number, each in enumerate(_entries(hypotheses))
     ]
     scored = any(found.score is not None for found in read)
@@ -135,7 +135,7 @@ def _entries(hypotheses: Any) -> list[Any]:
                 )
             numbers = _get(hypotheses, "sequences_ids") or said
             pairs = zip(zip(said, numbers, strict=True), scores, strict=True)
-            return [_Found(_Both(*both), score) for both, score in pairs]
+            return [_FoundFields(_Both(*both), score) for both, score in pairs]
     single = isinstance(hypotheses, str | Mapping) or not isinstance(hypotheses, Iterable)
     if not single and isinstance(hypotheses, tuple) and hypotheses:
         # one that is not in a list
@@ -152,16 +152,16 @@ class _Both(NamedTuple):
     numbers: Sequence[Any]
 
 
-def _read(each: Any, number: int, tokens: bool) -> _Found:
+def _read(each: Any, number: int, tokens: bool) -> _FoundFields:
     """Return what a hypothesis says."""
     if isinstance(each, Hypothesis):
-        return _Found(each.tokens, each.score, each.features)
+        return _FoundFields(each.tokens, each.score, each.features)
     if isinstance(each, str):
-        return _Found(each)
+        return _FoundFields(each)
     if isinstance(each, tuple | list) and not hasattr(each, "_fields"):
-        found = _of_tuple(each)
+        found = _read_tuple(each)
     else:
-        found = _of_fields(each, tokens)
+        found = _read_fields(each, tokens)
     if found is None:
         raise SpaceError(
             f"hypothesis {number} is {each!r:.80}, expected a text, (text, score) or an object "
@@ -170,55 +170,55 @@ def _read(each: Any, number: int, tokens: bool) -> _Found:
     return found
 
 
-def _of_tuple(each: Sequence[Any]) -> _Found | None:
+def _read_tuple(each: Sequence[Any]) -> _FoundFields | None:
     if len(each) == 2 and _is_number(each[1]):
-        return _Found(each[0], each[1])
+        return _FoundFields(each[0], each[1])
     if len(each) < 2:
         return None
     score = _get(each[-1], "score")
     if score is not None:  # ESPnet; without a tokenizer the text is missing
         said = each[0] if each[0] is not None else each[1]
-        return _Found(said, score, _get(each[-1], "scores") or {})
+        return _FoundFields(said, score, _get(each[-1], "scores") or {})
     if len(each) >= 4 and _is_number(each[-1]) and _is_number(each[-2]):  # pyctcdecode
-        return _summed(each[0], each[-2], each[-1])
+        return _sum(each[0], each[-2], each[-1])
     return None
 
 
-def _summed(said: Any, logit: Any, total: Any) -> _Found:
-    return _Found(said, total, {"logit": logit, "lm": _number(total) - _number(logit)})
+def _sum(said: Any, logit: Any, total: Any) -> _FoundFields:
+    return _FoundFields(said, total, {"logit": logit, "lm": _number(total) - _number(logit)})
 
 
-def _of_fields(each: Any, tokens: bool) -> _Found | None:
-    said = _said(each, tokens)
+def _read_fields(each: Any, tokens: bool) -> _FoundFields | None:
+    said = _read_text(each, tokens)
     if said is None:
         return None
     for name in ("cumulative_logprob", "cum_logprob"):
         if _get(each, name) is not None:
-            return _Found(said, _get(each, name))
+            return _FoundFields(said, _get(each, name))
     total, score = _get(each, "lm_score"), _get(each, "score")
     logit = _get(each, "logit_score")
     if total is not None and (logit is not None or score is not None):
-        return _summed(said, score if logit is None else logit, total)
+        return _sum(said, score if logit is None else logit, total)
     if _get(each, "emittingModelScore") is not None:
         parts = {"emission": _get(each, "emittingModelScore"), "lm": _get(each, "lmScore")}
-        return _Found(said, score, parts)
+        return _FoundFields(said, score, parts)
     if score is None and _get(each, "logprobs") is not None:
-        return _Found(said, _logprob(_get(each, "logprobs")))
-    return _Found(said, score)
+        return _FoundFields(said, _logprob(_get(each, "logprobs")))
+    return _FoundFields(said, score)
 
 
-def _said(each: Any, tokens: bool) -> Any:
+def _read_text(each: Any, tokens: bool) -> Any:
     for holder in () if tokens else (each, _get(each, "message")):
         for name in _TEXTS:
             if isinstance(_get(holder, name), str):
                 return _get(holder, name)
     if not tokens and _is_list(_get(each, "words")):
-        words = _plain(_get(each, "words"))
+        words = _to_plain(_get(each, "words"))
         # flashlight has -1 where no word ends
         return [word for word in words if not isinstance(word, int) or word >= 0]
     for name in _TOKENS:
         if _is_list(_get(each, name)):
-            return _plain(_get(each, name))
+            return _to_plain(_get(each, name))
     return None
 
 
@@ -234,7 +234,7 @@ def _logprob(logprobs: Any) -> float:
     return math.fsum(value for value in values if value is not None)
 
 
-def _plain(tokens: Any) -> list[Any]:
+def _to_plain(tokens: Any) -> list[Any]:
     """Return tensors and arrays as lists."""
     return list(tokens.tolist() if hasattr(tokens, "tolist") else tokens)
 
@@ -259,7 +259,7 @@ def _words(said: Any, tokenizer: Tokenizer, number: int) -> tuple[str, ...]:
     if isinstance(said, _Both):
         decodes_numbers = tokenizer is not None and hasattr(tokenizer, "decode")
         said = said.numbers if decodes_numbers else said.texts
-    tokens = _plain(said)
+    tokens = _to_plain(said)
     if tokenizer is not None:
         return tuple(split_words(text_maker(tokenizer)(tokens)))
     if not all(isinstance(token, str) for token in tokens):

@@ -26,7 +26,7 @@ from lattices.formats.base import Record, choice
 from lattices.formats.htk.slf import FORMAT as SLF
 from lattices.formats.htk.slf import dense_rows
 from lattices.formats.reading import parse_record
-from lattices.interop.speech import written
+from lattices.interop.speech import write_to_bytes
 from lattices.spaces import Lattice
 from lattices.vocabulary import Vocabulary
 
@@ -92,10 +92,10 @@ def from_pocketsphinx(
         lattice = lattice.get_lattice()
     if lattice is None:
         raise SpaceError("the decoder has no lattice; it has one after the end of an utterance")
-    record = Record(written(lattice.write_htk), "pocketsphinx", 1, 0)
+    record = Record(write_to_bytes(lattice.write_htk), "pocketsphinx", 1, 0)
     words = Vocabulary() if vocabulary is None else vocabulary
     if decoder is not None:
-        return _scored(record, decoder, words, options).replaced(id=id)
+        return _score(record, decoder, words, options).replaced(id=id)
     found = parse_record(SLF, record, words, **options)
     if not isinstance(found, Lattice):
         raise SpaceError(f"{type(found).__name__}, expected a lattice")
@@ -109,7 +109,7 @@ def from_pocketsphinx(
     return found.replaced(id=id)
 
 
-def _scored(
+def _score(
     record: Record, decoder: Any, vocabulary: Vocabulary, options: dict[str, Any]
 ) -> Lattice:
     """Return the lattice of a file with the scores of the decoder that wrote it."""
@@ -125,7 +125,7 @@ def _scored(
         "language": share,
         "words": share / config["lw"] * math.log(config["wip"]),
     }
-    made = _expanded(read, model, weights, math.log(config["logbase"]), ends_in_filler)
+    made = _expand_histories(read, model, weights, math.log(config["logbase"]), ends_in_filler)
     strings = read.vocabulary.strings
     spoken = np.array([bool(word) and word not in _TAGS for word in strings])
     kept = [word if spoken[number] or keeps_tags else "" for number, word in enumerate(strings)]
@@ -164,14 +164,14 @@ class _Expanded(NamedTuple):
     start: int
 
 
-def _expanded(
+def _expand_histories(
     read: Lattice, model: Any, weights: Mapping[str, float], unit: float, ends_in_filler: bool
 ) -> _Expanded:
     """Return the lattice by histories; language scores come in units, and go in logarithms."""
     bounds, heads, scores = (
         part.tolist() for part in (read.out_offset, read.dst, weights["acoustic"] * read.score)
     )
-    words = _said(read, ends_in_filler)
+    words = _find_words(read, ends_in_filler)
     weight, penalty = weights["language"] * unit, weights["words"]
 
     @functools.cache
@@ -203,10 +203,10 @@ def _expanded(
             best[target] = max(best[target], reached)
             for place, gain in zip(histories.values(), gains, strict=True):
                 moves[place].append((target, gain))
-    return _merged(read, places, moves, unit)
+    return _merge(read, places, moves, unit)
 
 
-def _said(read: Lattice, ends_in_filler: bool) -> list[str]:
+def _find_words(read: Lattice, ends_in_filler: bool) -> list[str]:
     """Return the word of each state for the language model, empty for fillers."""
     strings = read.vocabulary.strings
     words = [""] * read.num_states
@@ -220,7 +220,7 @@ def _said(read: Lattice, ends_in_filler: bool) -> list[str]:
     return ["" if word in _TAGS else word for word in words]
 
 
-def _merged(
+def _merge(
     read: Lattice,
     places: list[dict[tuple[str, ...], int]],
     moves: list[list[tuple[int, int]]],

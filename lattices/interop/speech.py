@@ -72,7 +72,7 @@ def from_k2(
     text = "".join(_k2_lines(fsa, side))
     record = Record(text.encode(), "k2.Fsa", 1, 0)
     found = parse_record(K2, record, Vocabulary(), labels="numbers")
-    return _named(found, symbols, vocabulary, fields)
+    return _name_words(found, symbols, vocabulary, fields)
 
 
 def _k2_lines(fsa: Any, side: str) -> Iterator[str]:
@@ -123,18 +123,18 @@ def from_kaldi(
     SpaceError
         If the lattice is empty or cyclic, or a label has no word.
     """
-    data = b"_ " + written(fst.write)
+    data = b"_ " + write_to_bytes(fst.write)
     found = parse_record(
         KALDI, Record(data, type(fst).__name__, 0, 0), Vocabulary(), labels="numbers",
         acoustic_scale=acoustic_scale, lm_scale=lm_scale, frame_shift=frame_shift,
     )  # fmt: skip
     if symbols is None:
         symbols = getattr(fst, "output_symbols", None)
-    return _named(found, symbols, vocabulary, {"id": id})
+    return _name_words(found, symbols, vocabulary, {"id": id})
 
 
-def written(write: Callable[[str], Any]) -> bytes:
-    """Return the bytes of what is written to a file, for objects that know nothing else."""
+def write_to_bytes(write: Callable[[str], Any]) -> bytes:
+    """Return what an object writes to a file, for objects that can only write files."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "lattice")
         write(path)
@@ -142,7 +142,7 @@ def written(write: Callable[[str], Any]) -> bytes:
             return file.read()
 
 
-def _named(
+def _name_words(
     found: Any, symbols: Symbols, vocabulary: Vocabulary | None, fields: Mapping[str, Any]
 ) -> Lattice:
     """Return a lattice whose words are numbers with the words they stand for."""

@@ -8,7 +8,7 @@ from lattices import plugins
 from lattices.errors import EngineError, PluginError
 from lattices.intersection.automata import ANY, Alignment, Automaton, Part, SearchMachine
 from lattices.intersection.engine import Engine, Found, Problem, Ranked, RankingEngine
-from lattices.registry import Registry, lacking
+from lattices.registry import Registry, list_missing
 from lattices.spaces import Forest, Lattice
 
 __all__ = [
@@ -30,7 +30,7 @@ ENGINES: Registry[Engine] = Registry(
     "lattices.engines",
     "engine",
     own=plugins.ENGINES,
-    check=lambda plugin: lacking(plugin, ("name", "can_run", "best")),
+    check=lambda plugin: list_missing(plugin, ("name", "can_run", "best")),
     aliases={"pynini": "openfst", "fst": "openfst"},
 )
 
@@ -39,14 +39,9 @@ def choose(name: str, space: Lattice | Forest, machine: SearchMachine) -> Engine
     """Return the engine called ``name``, or with ``auto`` the first that can run the problem.
 
     ``auto`` tries the kernel first, then the others by name.
-
-    Raises
-    ------
-    EngineError
-        If it cannot run the problem, with its reason.
     """
     reasons = []
-    for candidate in _in_turn() if name == "auto" else [name]:
+    for candidate in _iterate_names() if name == "auto" else [name]:
         try:
             engine = ENGINES.get(candidate)
         except PluginError as problem:
@@ -61,7 +56,7 @@ def choose(name: str, space: Lattice | Forest, machine: SearchMachine) -> Engine
     raise EngineError(f"no engine can search {space.kind} {space.id!r}: " + "; ".join(reasons))
 
 
-def _in_turn() -> Iterator[str]:
+def _iterate_names() -> Iterator[str]:
     """Iterate over the engines' names; the others are looked up only if they are needed."""
     yield "kernel"
     yield from (name for name in ENGINES.names() if name != "kernel")

@@ -49,9 +49,8 @@ class Automaton:
     initial, final : float64 columns, one entry a state
         The gain of beginning or ending there, ``-inf`` where that is not allowed.
     dominated : (s, t, lead)
-        Three columns: state ``s`` can be forgotten wherever its gain plus ``lead`` does
-        not exceed that of ``t``, because no suffix earns more than ``lead`` better from
-        ``s`` than from ``t``. Rows use it to merge prefixes that no suffix can tell apart.
+        Three columns: state ``s`` can be forgotten wherever its gain plus ``lead`` does not exceed
+        that of ``t``, because no suffix earns more than ``lead`` better from ``s`` than from ``t``.
     order : int32 column
         Made here: the states, each after those with an epsilon arc into it.
 
@@ -143,23 +142,8 @@ class Automaton:
 class Alignment:
     """The automaton of all alignments to one reference, under k-gram matches up to ``order``.
 
-    States are ``(i, m)``: ``i`` reference words are behind, the last ``m`` of them (at most
-    ``order - 1``) matched in a row. Arcs, for a reference of ``length`` words:
-
-    ========================  =============  ==========================  =====================
-    from                      reads          gains                       to
-    ========================  =============  ==========================  =====================
-    ``(i, m)``                word at i + 1  ``(m + 1) * weight``        ``(i + 1, m + 1)``
-    ``(i, m)``, ``m > 0``     epsilon        0                           ``(i, 0)``
-    ``(i, 0)``                epsilon        ``-deletion``               ``(i + 1, 0)``
-    ``(i, 0)``                ANY            0                           ``(i + 1, 0)``
-    ``(i, 0)``                ANY            ``-insertion``              ``(i, 0)``
-    ========================  =============  ==========================  =====================
-
-    It has the same best gains as the machine of Chiang et al. 2008, whose deletion,
-    substitution and insertion leave from every ``(i, m)``: forgetting first costs nothing,
-    and a match after forgetting earns less than the match before. ANY arcs are ``order``
-    times fewer.
+    States are ``(i, m)``: ``i`` reference words are behind, the last ``m`` of them (at most ``order
+    - 1``) matched in a row.
 
     Attributes
     ----------
@@ -167,8 +151,8 @@ class Alignment:
     insertion, deletion : float
         Costs, in units.
     word, position, weight : columns, one entry a possible match
-        ``word`` of the vocabulary matches reference word ``position`` (from 0) with
-        ``weight`` units; several entries for one position make the match soft.
+        ``word`` of the vocabulary matches reference word ``position`` (from 0) with ``weight``
+        units; several entries for one position make the match soft.
     heaviest : float
         No weight is larger.
     """
@@ -246,16 +230,10 @@ class Alignment:
         final = initial.copy()
         initial[0] = 0.0
         final[self.length] = 0.0  # a run at the end is forgotten first, at no cost
-        return Automaton(src, dst, label, gain, initial, final, self._dominated())
+        return Automaton(src, dst, label, gain, initial, final, self._find_dominated())
 
-    def _dominated(self) -> tuple[IntColumn, IntColumn, FloatColumn]:
-        """Return when a run of matches is no longer worth remembering.
-
-        The next ``t`` matches earn ``min(m + 1, n) + ... + min(m + t, n)`` times their
-        weight from a run of ``m``; a shorter run that has earned as much by then, or a
-        longer one that has earned as much already, makes this one useless. Gains of
-        matches are at most the largest weight, and no more than the words left can match.
-        """
+    def _find_dominated(self) -> tuple[IntColumn, IntColumn, FloatColumn]:
+        """Return when a run of matches is no longer worth remembering."""
         if self.order == 1:
             return ints([]), ints([]), floats([])
         place = np.arange(self.length + 1)
@@ -333,19 +311,13 @@ def list_columns(alignments: Sequence[Alignment]) -> AlignmentListColumns:
 
 
 def alignment_of(part: Part) -> Alignment:
-    """Return the alignment that a part is.
-
-    Raises
-    ------
-    OptionError
-        If it is another automaton, as that of a reference lattice.
-    """
+    """Return the alignment that a part is."""
     if not isinstance(part.automaton, Alignment):
         raise OptionError("the machine is no alignment to a sentence")
     return part.automaton
 
 
-def explicit(part: Part) -> Automaton:
+def make_explicit(part: Part) -> Automaton:
     """Return the automaton of a part, arc by arc."""
     automaton = part.automaton
     return automaton.automaton if isinstance(automaton, Alignment) else automaton

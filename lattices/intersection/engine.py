@@ -62,7 +62,7 @@ class Ranked(NamedTuple):
     proven: bool = True
 
 
-def too_large(space: Lattice | Forest, problem: str) -> TooLargeError:
+def explain_too_large(space: Lattice | Forest, problem: str) -> TooLargeError:
     """Return the error that a search takes too much memory, with what helps."""
     return TooLargeError(
         f"{space.kind} {space.id!r}: {problem}; allow more ({argument('memory')}), prune it, or "
@@ -71,12 +71,12 @@ def too_large(space: Lattice | Forest, problem: str) -> TooLargeError:
 
 
 @contextmanager
-def sized(space: Lattice | Forest) -> Iterator[None]:
-    """Let what is too large inside the block be said of a space."""
+def name_space_in_errors(space: Lattice | Forest) -> Iterator[None]:
+    """Let memory errors inside the block name the space."""
     try:
         yield
     except TooLargeError as problem:
-        raise too_large(space, str(problem)) from None
+        raise explain_too_large(space, str(problem)) from None
 
 
 class TargetSides(NamedTuple):
@@ -110,11 +110,6 @@ class Engine(Protocol):
         """Return the best path or derivation of each space, or None where none is complete.
 
         Its value is the machine's value of its words plus ``model_weight`` times its model score.
-
-        Raises
-        ------
-        TooLargeError
-            If a search would take more than ``memory`` bytes.
         """
 
 
@@ -132,17 +127,7 @@ class RankingEngine(Engine, Protocol):
         memory: int = MEMORY,
         words: IntColumn | TargetSides | None = None,
     ) -> Ranked | None:
-        """Return the ``k`` sentences of the highest value, or None if that takes too much.
-
-        Parameters
-        ----------
-        budget, memory : int
-            How many pairs of a state (or a node) and a row, and how many bytes, may be kept.
-        words : int32 column or TargetSides, optional
-            What the arcs (or the symbols of target sides) say, where the machine reads something
-            else, as characters: 0 for nothing. Sentences are different if their words are. Of a
-            forest whose words have become fewer symbols, the target sides in words.
-        """
+        """Return the ``k`` sentences of the highest value, or None if that takes too much."""
 
     def worst(
         self,

@@ -23,7 +23,7 @@ from lattices.spaces.forest import Forest
 MOST_STATES = 100_000
 
 
-def search_expanded(
+def search_as_lattice(
     engine: Engine,
     forest: Forest,
     machine: SearchMachine,
@@ -33,18 +33,8 @@ def search_expanded(
 ) -> Found:
     """Return the best derivation of a forest, found by an engine in the forest's lattice.
 
-    An engine that searches lattices alone can call this for the forests it is given.
-
-    The value is the engine's. Where model scores are compared, they are added up along the
-    path of the lattice, and sentences whose scores differ by rounding alone may change places.
-    Cost: that of :func:`lattices.to_lattice` and of the engine, and O(edges x
-    length**2) or more for the parse.
-
-    Raises
-    ------
-    EngineError
-        If the lattice would have more than :data:`MOST_STATES` states, or the engine cannot
-        search it.
+    An engine that searches lattices alone can call this for the forests it is given. Cost: that of
+    :func:`lattices.to_lattice` and of the engine, and O(edges x length**2) or more for the parse.
 
     Examples
     --------
@@ -52,7 +42,7 @@ def search_expanded(
     >>> from lattices.intersection.openfst import ENGINE
     >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (1, [0, 0], [1, "or", 0])])
     >>> machine = WER().against(["a or b"]).machine(forest.vocabulary)
-    >>> search_expanded(ENGINE, forest, machine).arcs.tolist()
+    >>> search_as_lattice(ENGINE, forest, machine).arcs.tolist()
     [2, 1, 0]
     """
     plain = replace(forest, features=None, feature_names=())
@@ -89,12 +79,6 @@ def best_parse(forest: Forest, words: list[int], lowest: bool = False) -> list[i
     """Return a derivation of a sentence with the highest model score, or the lowest.
 
     It is given as edges from the top down.
-
-    Examples
-    --------
-    >>> forest = Forest.from_edges([(0, [], ["a"], -2.0), (0, [], ["a"], -1.0)])
-    >>> best_parse(forest, [1]), best_parse(forest, [1], lowest=True)
-    ([1], [0])
     """
     chart: dict[_Span, _Parse] = {}
     # the ends of all spans of a node, by their beginning

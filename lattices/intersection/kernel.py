@@ -9,7 +9,7 @@ from lattices._native import search_spaces
 from lattices.arrays import IntColumn
 from lattices.errors import EngineError
 from lattices.intersection.automata import SearchMachine, alignments
-from lattices.intersection.engine import Found, Problem, Ranked, TargetSides, too_large
+from lattices.intersection.engine import Found, Problem, Ranked, TargetSides, explain_too_large
 from lattices.intersection.rows import RowMachine, cut_lowest_path, lowest_path
 from lattices.limits import MEMORY, NO_LIMIT
 from lattices.spaces import Forest, Lattice
@@ -21,16 +21,8 @@ QUICK_PAIRS = 20_000
 class KernelEngine:
     """Rows in topological order, the path by evaluating again along the best.
 
-    Of a forest, items from the bottom up, and the derivation by evaluating again from the top
-    down. What it searches forests with are alignments to sentences; with other automata, those of
-    reference lattices, it searches the lattice of a forest (:mod:`.forest_as_lattice`).
-
     Cost of a lattice: O(arcs x reference length) for alignments, O(arcs x machine arcs) for other
-    automata, and memory of one row a lattice state: 2, 4 or 8 bytes a cell. Of a forest: O(edges x
-    length**2) for words and O(length**3) for each tail that no edge begins with, in vectors of
-    single precision wherever totals allow; one made of a lattice takes O(edges x length), as the
-    lattice does.
-    The spaces of a batch are searched in threads, without the interpreter's lock.
+    automata, and memory of one row a lattice state: 2, 4 or 8 bytes a cell.
     """
 
     name = "kernel"
@@ -47,25 +39,16 @@ class KernelEngine:
         workers: int = 1,
         memory: int = MEMORY,
     ) -> list[Found | None]:
-        """Return the best path or derivation of each space, or None where none is complete.
-
-        Raises
-        ------
-        TooLargeError
-            If a search would take more than ``memory`` bytes.
-        EngineError
-            If the lattice of a forest, where one is needed, has too many states, or no derivation
-            has a finite value.
-        """
+        """Return the best path or derivation of each space, or None where none is complete."""
         found: dict[int, Found | None] = {}
         own: dict[int, Problem] = {}
         for index, (space, machine) in enumerate(problems):
             if isinstance(space, Lattice) or alignments(machine) is not None:
                 own[index] = space, machine
             else:
-                from lattices.intersection.forest_as_lattice import search_expanded
+                from lattices.intersection.forest_as_lattice import search_as_lattice
 
-                found[index] = search_expanded(
+                found[index] = search_as_lattice(
                     self, space, machine, model_weight=model_weight, memory=memory
                 )
         answers = _search(list(own.values()), model_weight, workers, min(memory, NO_LIMIT))
@@ -88,18 +71,18 @@ class KernelEngine:
         road, if they are few; if not, the product answers there, too, where the machine is made
         of alignments and every word has a symbol.
         """
-        from lattices.intersection import ranked
+        from lattices.intersection import product_kbest
 
         space, machine = problem
         weight = model_weight / machine.unit
         if isinstance(space, Lattice):
             column = cast("IntColumn | None", words)
-            paths = ranked.best_sentences(
+            paths = product_kbest.best_sentences(
                 space, machine.automaton, k, weight, column, memory=memory
             )
             return Ranked(paths, "product")
         has_product = alignments(machine) is not None and not isinstance(words, TargetSides)
-        by_rows = ranked.ranked_forest_sentences(
+        by_rows = product_kbest.rank_forest_sentences(
             space,
             machine.automaton,
             k,
@@ -114,7 +97,7 @@ class KernelEngine:
         if not has_product:
             return None
         column = cast("IntColumn | None", words)
-        found = ranked.rank_forest(space, machine, k, model_weight, column, memory=memory)
+        found = product_kbest.rank_forest(space, machine, k, model_weight, column, memory=memory)
         return Ranked(found.derivations, "product")
 
     def worst(
@@ -132,19 +115,21 @@ class KernelEngine:
         The one worst of a lattice is always found; beyond the budget the best of few prefixes at
         each state, which is not proven.
         """
-        from lattices.intersection import ranked
+        from lattices.intersection import product_kbest
 
         space, machine = problem
         weight = model_weight / machine.unit
         if isinstance(space, Forest):
-            paths = ranked.ranked_forest_sentences(
+            paths = product_kbest.rank_forest_sentences(
                 space, machine.automaton, k, weight, budget, worst=True, words=words, memory=memory
             )
             return None if paths is None else Ranked(paths, "rows")
         rows = RowMachine(machine.automaton, space.num_states)
         if k > 1:
             column = cast("IntColumn | None", words)
-            paths = ranked.worst_sentences(space, rows, k, weight, budget, column, memory=memory)
+            paths = product_kbest.worst_sentences(
+                space, rows, k, weight, budget, column, memory=memory
+            )
             return None if paths is None else Ranked(paths, "rows")
         found = lowest_path(space, rows, model_weight=weight, budget=budget, memory=memory)
         if found is not None:
@@ -173,7 +158,7 @@ def _search(
     for place, problem, beyond in unsolved:
         space = problems[place][0]
         if beyond:
-            raise too_large(space, problem)
+            raise explain_too_large(space, problem)
         raise EngineError(problem)
     bounds: list[int] = offset.tolist()
     return [

@@ -24,9 +24,9 @@ from lattices.intersection.automata import (
     SINGLE_PRECISION,
     Automaton,
     SearchMachine,
-    explicit,
+    make_explicit,
 )
-from lattices.intersection.engine import Found, Problem, too_large
+from lattices.intersection.engine import Found, Problem, explain_too_large
 from lattices.limits import MEMORY
 from lattices.optional import require_pynini
 from lattices.spaces import Forest, Lattice
@@ -140,20 +140,13 @@ class OpenFstEngine:
         """Return the best path or derivation of each space, or None where none is complete.
 
         ``workers`` has no effect: OpenFst runs under the interpreter's lock.
-
-        Raises
-        ------
-        TooLargeError
-            If the product of a lattice with the machine may take more than ``memory`` bytes.
-        EngineError
-            If a forest is too large as a lattice.
         """
-        from lattices.intersection.forest_as_lattice import search_expanded
+        from lattices.intersection.forest_as_lattice import search_as_lattice
 
         return [
             self._best(space, machine, model_weight, memory)
             if isinstance(space, Lattice)
-            else search_expanded(self, space, machine, model_weight=model_weight, memory=memory)
+            else search_as_lattice(self, space, machine, model_weight=model_weight, memory=memory)
             for space, machine in problems
         ]
 
@@ -164,11 +157,11 @@ class OpenFstEngine:
         best_model = 0.0
         for number, part in enumerate(machine.parts):
             bias = model_weight * part.denominator
-            optimal = self.optimal_paths(lattice, explicit(part), bias, memory)
+            optimal = self.optimal_paths(lattice, make_explicit(part), bias, memory)
             if optimal is None:
                 continue
             gain, paths = optimal
-            model, arcs = _likeliest(lattice, paths)
+            model, arcs = _find_likeliest(lattice, paths)
             value = (gain + part.bonus) / part.denominator
             if best is None or (value, model) > (best.value, best_model):
                 best, best_model = Found(value, arcs, number), model
@@ -181,7 +174,7 @@ class OpenFstEngine:
         pynini = require_pynini()
         takes = product_bytes(lattice, automaton)
         if takes > memory:
-            raise too_large(
+            raise explain_too_large(
                 lattice,
                 f"{lattice.num_states} lattice states x {automaton.num_states} machine states may "
                 f"take {in_bytes(takes)} of memory in OpenFst, and "
@@ -207,7 +200,7 @@ class OpenFstEngine:
 ENGINE = OpenFstEngine()
 
 
-def _likeliest(lattice: Lattice, paths: FstColumns) -> tuple[float, IntColumn]:
+def _find_likeliest(lattice: Lattice, paths: FstColumns) -> tuple[float, IntColumn]:
     """Return the model score and the arcs of the path that the model likes best."""
     number, _ = topological_numbers(paths.src, paths.dst, paths.num_states)
     src, dst = number[paths.src], number[paths.dst]

@@ -18,11 +18,11 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from lattices import _native
-from lattices.algorithms.trimming import useful_states
+from lattices.algorithms.trimming import find_useful_states
 from lattices.arrays import Array, IntColumn, floats, ints
 from lattices.errors import EngineError, SpaceError
 from lattices.intersection.automata import ANY, Automaton, SearchMachine, alignments
-from lattices.intersection.engine import sized, too_large
+from lattices.intersection.engine import explain_too_large, name_space_in_errors
 from lattices.intersection.rows import RowMachine, forest_row_product, row_product
 from lattices.limits import MEMORY
 from lattices.spaces import Forest, Lattice
@@ -45,7 +45,7 @@ class Product(NamedTuple, Generic[S]):
     origin : int32 column, one entry an arc or an edge of the product
         The arc or edge that is taken there; -1 for none.
     state : int32 column, one entry a state of the product
-        Of a lattice, the state behind it. Of a forest nothing.
+        Of a lattice, the state behind it.
     """
 
     space: S
@@ -57,13 +57,6 @@ def lattice_product(
     lattice: Lattice, machine: SearchMachine, *, memory: int = MEMORY
 ) -> Product[Lattice]:
     """Return the product of a lattice with a machine over alignments: O(arcs x machine arcs).
-
-    Raises
-    ------
-    TooLargeError
-        If it takes more than ``memory``.
-    SpaceError
-        If the machine reads none of the sentences.
 
     Examples
     --------
@@ -94,7 +87,7 @@ def lattice_product(
     src, dst, arc, gain = (column[order] for column in (src, dst, arc, gain))
     useful = np.zeros(1, np.bool_)
     if (final > -np.inf).any():
-        useful = useful_states(_graph(lattice, src, dst, gain, final, int(start[0])))
+        useful = find_useful_states(_graph(lattice, src, dst, gain, final, int(start[0])))
     if not useful[min(start[0], len(useful) - 1)]:
         raise SpaceError(f"the machine reads no sentence of lattice {lattice.id!r}")
     kept = useful[src] & useful[dst]
@@ -131,7 +124,7 @@ def _pairs_of_arcs(
     count = (high - low).sum() + len(spoken) * anything + len(silent) * size
     count += (epsilon - anything) * states
     if count * _ARC_BYTES > memory:
-        raise too_large(
+        raise explain_too_large(
             lattice,
             f"{states} lattice states x {size} machine states have {count} arcs, and "
             f"{_native.in_bytes(memory)} are allowed",
@@ -174,11 +167,6 @@ def lattice_row_product(
 ) -> Product[Lattice]:
     """Return the product of a lattice with a machine over sentences, each path once.
 
-    Raises
-    ------
-    TooLargeError
-        If it takes more than ``budget`` pairs or more than ``memory``.
-
     Examples
     --------
     >>> from fstmetrics import WRR
@@ -211,7 +199,7 @@ def states_behind(graph: Lattice, lattice: Lattice, origin: Array) -> IntColumn:
 
 
 def _too_many_rows(space: Lattice | Forest, budget: int, memory: int) -> Exception:
-    return too_large(
+    return explain_too_large(
         space,
         f"its product with rows takes more than {budget} pairs, or more than "
         f"{_native.in_bytes(memory)}",
@@ -263,23 +251,6 @@ def forest_product(
 
     An edge of the forest is taken where the last symbol of its target side has been read.
 
-    Parameters
-    ----------
-    words : int32 column, optional
-        What the symbols of target sides say, where the machine reads something else: slots as they
-        are, and 0 for nothing.
-    vocabulary : Vocabulary, optional
-        Of these words.
-    slack : float
-        How far from the best value what is kept may be; some of what is farther is kept, too.
-
-    Raises
-    ------
-    EngineError
-        If the machine has other parts than alignments.
-    TooLargeError
-        If it takes more than ``memory``.
-
     Examples
     --------
     >>> from fstmetrics import WRR
@@ -296,7 +267,7 @@ def forest_product(
             "only over=sentences has a product with those"
         )
     said = forest.symbol if words is None else words
-    with sized(forest):
+    with name_space_in_errors(forest):
         nodes, head, tail, tail_offset, symbol, symbol_offset, gain, origin, part = (
             _native.forest_product(forest.columns, said, parts, slack, min(memory, 2**62))
         )
@@ -320,11 +291,6 @@ def forest_row_space(
     forest: Forest, machine: SearchMachine, *, budget: int = MOST_PAIRS, memory: int = MEMORY
 ) -> Product[Forest]:
     """Return the product of a forest with a machine over sentences, each derivation once.
-
-    Raises
-    ------
-    TooLargeError
-        If it takes more than ``budget`` pairs of a node and a matrix, or more than ``memory``.
 
     Examples
     --------

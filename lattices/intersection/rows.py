@@ -43,13 +43,13 @@ from typing import NamedTuple
 import numpy as np
 
 from lattices import _native
-from lattices.algorithms.paths import no_complete_path
+from lattices.algorithms.paths import explain_no_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.intersection.automata import Automaton
 from lattices.limits import MEMORY
 from lattices.spaces import Forest, Lattice
-from lattices.spaces.forest import rows_in_order
+from lattices.spaces.forest import order_rows
 
 #: totals stay below this: whole numbers in double precision, and far from the end of 64 bits
 WIDEST = 2.0**52
@@ -61,14 +61,6 @@ def largest_total(automaton: Automaton, steps: int) -> float:
     An arc that reads a word counts once for each word. An epsilon arc counts once if it lies on
     no cycle, as a deletion of a reference word, and otherwise once before each word and at the
     end.
-
-    Examples
-    --------
-    >>> from lattices.intersection.automata import Alignment
-    >>> word, position = np.arange(1, 3), np.arange(2)
-    >>> wer = Alignment(2, 1, 1.0, 1.0, word, position, np.ones(2), 1.0)
-    >>> largest_total(wer.automaton, 10)
-    12.0
     """
     return automaton.row_columns.largest_total(steps)
 
@@ -77,15 +69,7 @@ def fitting(automaton: Automaton, steps: int) -> tuple[Automaton, float]:
     """Return the automaton in a unit in which every total is below 2**52, and that unit.
 
     The unit is 1 wherever the gains fit as they are, and otherwise the least power of two that
-    makes them fit. Gains are then rounded to the nearest: each is wrong by at most half a
-    unit, which is less than 2**-51 of the largest total, and sentences whose values differ by
-    less than the sum of these may change places.
-
-    Parameters
-    ----------
-    automaton : Automaton
-    steps : int
-        How many words a sentence may have.
+    makes them fit.
 
     Examples
     --------
@@ -115,13 +99,6 @@ _SMALL = 2.0**26
 
 class RowMachine:
     """The deterministic reading of an automaton.
-
-    Parameters
-    ----------
-    automaton : Automaton
-        Gains are whole numbers.
-    steps : int
-        How many words a sentence may have; decides how wide the integers are.
 
     Attributes
     ----------
@@ -155,11 +132,11 @@ class RowProduct:
     Attributes
     ----------
     graph : Lattice
-        States are pairs of a lattice state and a row; words and model scores are those of
-        the lattice. All of its states lie on complete paths.
+        States are pairs of a lattice state and a row; words and model scores are those of the
+        lattice.
     gain : float64 column, one entry an arc of the graph
-        Summed along a path, with :attr:`opening` and the final gain, the value of the
-        sentence in units of the automaton that the machine was made of.
+        Summed along a path, with :attr:`opening` and the final gain, the value of the sentence in
+        units of the automaton that the machine was made of.
     final_gain : float64 column, one entry a state
     opening : float
         The gain before the first word.
@@ -193,7 +170,7 @@ def row_product(
     try:
         found = _native.row_product(lattice.columns, machine.native, budget, memory)
     except SpaceError:
-        raise no_complete_path(lattice) from None
+        raise explain_no_path(lattice) from None
     if found is None:
         return None
     opening, rows, state, ending, src, dst, arc, gain = found
@@ -244,11 +221,6 @@ def cut_lowest_path(
     """Return the lowest value found with at most ``widest`` prefixes kept at a lattice state.
 
     With fewer, if ``memory`` does not suffice for so many.
-
-    Raises
-    ------
-    OptionError
-        If it does not suffice for one.
     """
     # a prefix that is kept goes on along each arc, at most, and has a row there
     most = memory // (machine.native.row_bytes * max(1, lattice.num_arcs))
@@ -271,7 +243,7 @@ def _search(
     try:
         found = _native.lowest_path(lattice.columns, machine.native, weight, pairs, memory, widest)
     except SpaceError:
-        raise no_complete_path(lattice) from None
+        raise explain_no_path(lattice) from None
     return None if found is None else (found[0] * machine.unit, ints(found[1]))
 
 
@@ -325,8 +297,8 @@ def hypergraph(
 ) -> Hypergraph:
     """Return the columns with the edges sorted by their heads, otherwise in the order given."""
     order = ints(np.argsort(head, kind="stable"))
-    tails = rows_in_order(ints(tail), ints(tail_offset), order)
-    symbols = rows_in_order(ints(symbol), ints(symbol_offset), order)
+    tails = order_rows(ints(tail), ints(tail_offset), order)
+    symbols = order_rows(ints(symbol), ints(symbol_offset), order)
     in_offset = np.searchsorted(head[order], np.arange(nodes + 1))
     return Hypergraph(
         ints(head[order]),
@@ -346,8 +318,8 @@ class ForestRowProduct(NamedTuple):
     Attributes
     ----------
     graph : Hypergraph
-        Nodes are pairs of a node of the forest and a matrix; the gains of a derivation add
-        up to the value of the sentence, in units.
+        Nodes are pairs of a node of the forest and a matrix; the gains of a derivation add up to
+        the value of the sentence, in units.
     pairs, rows : int
         How many pairs, and how many different rows in their matrices.
     """
@@ -369,21 +341,8 @@ def forest_row_product(
 ) -> ForestRowProduct | None:
     """Return the product of a forest with rows, or None if it has more than ``budget`` pairs.
 
-    With ``k``, pairs that cannot be among the ``k`` best (or worst) are left out. None, too, if
-    more than ``STEPS * budget`` edges (and ``LEAST_STEPS``) have to be looked at, or if more
-    than ``memory`` bytes have to be kept.
-    Cost: a step of each row of a matrix for each word of all but the first tail of those edges.
-
-    Examples
-    --------
-    >>> from fstmetrics import WRR
-    >>> forest = Forest.from_edges(
-    ...     [(0, [], ["a"]), (0, [], ["x"]), (0, [], ["y"]), (1, [0, 0], [0, 1])]
-    ... )
-    >>> machine = WRR().against(["b a"]).machine(forest.vocabulary)
-    >>> product = forest_row_product(forest, machine.automaton, 100)
-    >>> product.pairs, forest_row_product(forest, machine.automaton, 2)
-    (3, None)
+    None, too, if more than ``STEPS * budget`` edges (and ``LEAST_STEPS``) have to be looked at, or
+    if more than ``memory`` bytes have to be kept.
     """
     steps = int(min(_native.longest_sentence(forest.columns), 2.0**31))
     machine = RowMachine(automaton, steps)
@@ -399,7 +358,7 @@ def forest_row_product(
     if found is None:
         return None
     pairs, rows, head, origin, gain, tails, tails_offset = found
-    symbol, symbol_offset = rows_in_order(forest.symbol, forest.symbol_offset, ints(origin))
+    symbol, symbol_offset = order_rows(forest.symbol, forest.symbol_offset, ints(origin))
     graph = hypergraph(
         pairs,
         pairs - 1,

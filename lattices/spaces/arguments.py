@@ -20,24 +20,7 @@ Graph = TypeVar("Graph", bound=Lattice | Forest)
 
 
 class Kind:
-    """What an argument must be.
-
-    Parameters
-    ----------
-    expected : str
-        What that is, for the message.
-    accepts : callable
-        Tells whether a value is of the kind; asked once for each class of values.
-    hint : callable
-        Returns what to do with a value that is not, after a colon; or nothing.
-
-    Examples
-    --------
-    >>> number = Kind("a number", lambda value: isinstance(value, int | float))
-    >>> number.check("half", "n", "7")
-    Traceback (most recent call last):
-    lattices.errors.ArgumentTypeError: half: n is the string '7', expected a number
-    """
+    """What an argument must be."""
 
     def __init__(
         self,
@@ -50,13 +33,7 @@ class Kind:
         self.known: set[type] = set()
 
     def check(self, function: str, name: str, value: object) -> None:
-        """Raise if an argument of a function is not of this kind.
-
-        Raises
-        ------
-        ArgumentTypeError
-            That names the function, what came and what was expected.
-        """
+        """Raise if an argument of a function is not of this kind."""
         if type(value) in self.known:
             return
         if self.accepts(value):
@@ -64,7 +41,7 @@ class Kind:
             return
         hint = self.hint(value)
         raise ArgumentTypeError(
-            f"{function}: {argument(name)} is {_described(value)}, expected {self.expected}"
+            f"{function}: {argument(name)} is {_describe(value)}, expected {self.expected}"
             + (f": {hint}" if hint else "")
         )
 
@@ -90,25 +67,7 @@ class Each(Kind):
 
 
 def takes(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function refuse arguments of other kinds, before it does anything, in one sentence.
-
-    Parameters
-    ----------
-    **kinds : Kind
-        For each argument, by its name, what it must be.
-
-    Examples
-    --------
-    >>> @takes(space=GRAPH)
-    ... def size(space):
-    ...     return len(space.score)
-    >>> size(Lattice.from_arcs([(0, 1, "a")], finals=[1]))
-    1
-    >>> size("dev.slf.gz")
-    Traceback (most recent call last):
-    lattices.errors.ArgumentTypeError: size: space is the string 'dev.slf.gz', expected a Lattice \
-or a Forest: lattices.read(path) reads them from a file
-    """
+    """Let a function refuse arguments of other kinds, before it does anything, in one sentence."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         names = function.__code__.co_varnames
@@ -130,19 +89,13 @@ or a Forest: lattices.read(path) reads them from a file
 
 
 def check_filled(spaces: Iterable[Lattice | Forest | NBest]) -> None:
-    """Raise if one of the spaces is a list without entries.
-
-    Raises
-    ------
-    OptionError
-        That names it by its id, or by its place.
-    """
+    """Raise if one of the spaces is a list without entries."""
     for place, space in enumerate(spaces):
         if isinstance(space, NBest) and not len(space):
             raise OptionError(f"n-best list {space.id or place!r} is empty")
 
 
-def _described(value: object) -> str:
+def _describe(value: object) -> str:
     if isinstance(value, str):
         return f"the string {value!r:.60}"
     if isinstance(value, os.PathLike):
@@ -153,7 +106,7 @@ def _described(value: object) -> str:
     return "None" if value is None else f"{article} {type(value).__name__}"
 
 
-def _how_to_get_spaces(value: object) -> str:
+def _explain_spaces(value: object) -> str:
     if isinstance(value, str | bytes | os.PathLike):
         return "lattices.read(path) reads them from a file"
     if isinstance(value, Iterator):
@@ -163,17 +116,19 @@ def _how_to_get_spaces(value: object) -> str:
     return ""
 
 
-def _of(*classes: type) -> Callable[[object], bool]:
+def _name_kinds(*classes: type) -> Callable[[object], bool]:
     return lambda value: isinstance(value, classes)
 
 
-WHOLE = Kind("a whole number", _of(Integral))
-NUMBER = Kind("a number", _of(Real))
-LATTICE = Kind("a Lattice", _of(Lattice), _how_to_get_spaces)
-FOREST = Kind("a Forest", _of(Forest), _how_to_get_spaces)
-NBEST = Kind("an NBest", _of(NBest), _how_to_get_spaces)
+WHOLE = Kind("a whole number", _name_kinds(Integral))
+NUMBER = Kind("a number", _name_kinds(Real))
+LATTICE = Kind("a Lattice", _name_kinds(Lattice), _explain_spaces)
+FOREST = Kind("a Forest", _name_kinds(Forest), _explain_spaces)
+NBEST = Kind("an NBest", _name_kinds(NBest), _explain_spaces)
 #: what paths and derivations run through
-GRAPH = Kind("a Lattice or a Forest", _of(Lattice, Forest), _how_to_get_spaces)
+GRAPH = Kind("a Lattice or a Forest", _name_kinds(Lattice, Forest), _explain_spaces)
 GRAPHS = Each(GRAPH, "a sequence of Lattices or of Forests")
-SPACE = Kind("a Lattice, a Forest or an NBest", _of(Lattice, Forest, NBest), _how_to_get_spaces)
+SPACE = Kind(
+    "a Lattice, a Forest or an NBest", _name_kinds(Lattice, Forest, NBest), _explain_spaces
+)
 SPACES = Each(SPACE, "a sequence of Lattices, Forests or NBests")

@@ -61,7 +61,7 @@ class FeatureRows:
             self._matrix = matrix
         return self._matrix
 
-    def widened(self, width: int) -> FeatureRows:
+    def widen(self, width: int) -> FeatureRows:
         """Return the rows with more columns, which are empty."""
         return FeatureRows(self.data, self.indices, self.indptr, width)
 
@@ -78,28 +78,14 @@ class FeatureRows:
         row = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))[of_it]
         return floats(np.bincount(row, self.data[of_it], self.shape[0]))
 
-    def only(self, kept: Array) -> FeatureRows:
-        """Return the rows without some of their values.
-
-        Examples
-        --------
-        >>> rows = FeatureRows(floats([1, 2, 4]), ints([1, 0, 1]), ints([0, 1, 1, 3]), 2)
-        >>> rows.only(np.array([True, False, True])).matrix.toarray().tolist()
-        [[0.0, 1.0], [0.0, 0.0], [0.0, 4.0]]
-        """
+    def keep(self, kept: Array) -> FeatureRows:
+        """Return the rows without some of their values."""
         count = np.concatenate(([0], np.cumsum(kept)))
         bounds = ints(count[self.indptr])
         return FeatureRows(floats(self.data[kept]), ints(self.indices[kept]), bounds, self.shape[1])
 
-    def canonical(self) -> FeatureRows:
-        """Return the rows with columns in order, and one value for each.
-
-        Examples
-        --------
-        >>> rows = FeatureRows(floats([1, 2, 4, 8]), ints([1, 0, 1, 0]), ints([0, 3, 4]), 2)
-        >>> rows.canonical().matrix.toarray().tolist()
-        [[2.0, 5.0], [8.0, 0.0]]
-        """
+    def canonicalize(self) -> FeatureRows:
+        """Return the rows with columns in order, and one value for each."""
         rising = np.diff(self.indices) > 0
         begins = self.indptr[1:-1]
         rising[begins[(begins > 0) & (begins < self.nnz)] - 1] = True
@@ -131,7 +117,7 @@ class Features:
 
     def __get__(self, space: Any, owner: type | None = None) -> FeatureMatrix | None:
         """Return the matrix, None if the space has none."""
-        found = None if space is None else rows_of(space, self._name)
+        found = None if space is None else make_rows(space, self._name)
         return found.matrix if isinstance(found, FeatureRows) else found
 
     def __set__(self, space: Any, value: object) -> None:
@@ -139,7 +125,7 @@ class Features:
         space.__dict__[self._name] = value
 
 
-def rows_of(space: Any, name: str = "features") -> FeatureRows | None:
+def make_rows(space: Any, name: str = "features") -> FeatureRows | None:
     """Return the features of a space as they are held, or those of its ends."""
     held = space.__dict__
     if name not in held:
@@ -155,14 +141,7 @@ def rows_of(space: Any, name: str = "features") -> FeatureRows | None:
 
 
 def matrix_columns(matrix: FeatureMatrix) -> tuple[IntColumn, IntColumn, FloatColumn]:
-    """Return where rows begin, the column and the value of each entry, as kernels want them.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> [part.tolist() for part in matrix_columns(csr_array([[0.0, 1.5], [2.0, 0.0]]))]
-    [[0, 1, 2], [1, 0], [1.5, 2.0]]
-    """
+    """Return where rows begin, the column and the value of each entry, as kernels want them."""
     return ints(matrix.indptr), ints(matrix.indices), floats(matrix.data)
 
 
@@ -170,7 +149,7 @@ _NO_ROWS = ints([0]), ints([]), floats([])
 
 
 def feature_rows(matrix: FeatureMatrix) -> FeatureRows:
-    """Return the parts of a sparse matrix, to which nobody can write."""
+    """Return the parts of a sparse matrix, read-only."""
     bounds, columns, values = matrix_columns(matrix)
     return FeatureRows(values, columns, bounds, matrix.shape[1])
 
@@ -188,43 +167,16 @@ def feature_columns(
     return FeatureColumns(names, *of_rows, *(_NO_ROWS if ends is None else matrix_columns(ends)))
 
 
-def reordered_rows(matrix: FeatureMatrix, order: Array) -> FeatureRows:
-    """Return these rows, an empty one for each negative number: ``matrix[order]``, but faster.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> matrix = csr_array([[1.0, 2.0], [0.0, 3.0]])
-    >>> reordered_rows(matrix, np.array([1, -1, 0])).matrix.toarray().tolist()
-    [[0.0, 3.0], [0.0, 0.0], [1.0, 2.0]]
-    """
+def reorder_rows(matrix: FeatureMatrix, order: Array) -> FeatureRows:
+    """Return these rows, an empty one for each negative number: ``matrix[order]``, but faster."""
     values, columns, bounds = native_rows(*matrix_columns(matrix), ints(order))
     return FeatureRows(values, columns, bounds, matrix.shape[1])
 
 
-def widened_rows(
+def widen_rows(
     matrix: FeatureMatrix | None, names: Sequence[str], column: Mapping[str, int], rows: int
 ) -> FeatureMatrix:
-    """Return rows of features in the columns of a table of more; empty rows if there are none.
-
-    Parameters
-    ----------
-    matrix
-        The rows, or None.
-    names
-        The features of its columns.
-    column
-        The column of each feature of the table.
-    rows
-        How many rows there are.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> rows = csr_array([[1.0, 2.0]])
-    >>> widened_rows(rows, ["lm", "tm"], {"tm": 0, "wp": 1, "lm": 2}, 1).toarray().tolist()
-    [[2.0, 0.0, 1.0]]
-    """
+    """Return rows of features in the columns of a table of more; empty rows if there are none."""
     from scipy.sparse import csr_array
 
     shape = (rows, len(column))
@@ -234,7 +186,7 @@ def widened_rows(
     return csr_array((matrix.data, columns[matrix.indices], matrix.indptr), shape=shape)
 
 
-def checked_features(matrix: Any, rows: int, names: Sequence[str], what: str) -> FeatureRows:
+def check_features(matrix: Any, rows: int, names: Sequence[str], what: str) -> FeatureRows:
     """Return ``matrix`` as float64 CSR of ``rows`` rows, or say what is wrong with it."""
     if not isinstance(matrix, FeatureRows):
         from scipy.sparse import csr_array

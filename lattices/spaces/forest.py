@@ -23,11 +23,11 @@ from lattices.spaces.base import SpaceBase, check_count, check_whole
 from lattices.spaces.features import (
     FeatureMatrix,
     Features,
-    checked_features,
+    check_features,
     feature_columns,
     feature_matrix,
-    reordered_rows,
-    rows_of,
+    make_rows,
+    reorder_rows,
 )
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.spaces.lattice import Lattice
@@ -122,7 +122,7 @@ class Forest(SpaceBase):
         self._check_columns()
         given = self.__dict__["features"]
         if given is not None:
-            put("features", checked_features(given, self.num_edges, self.feature_names, "features"))
+            put("features", check_features(given, self.num_edges, self.feature_names, "features"))
         if self.categories and len(self.categories) != self.num_nodes:
             raise SpaceError(f"{len(self.categories)} categories for {self.num_nodes} nodes")
         if self.spans is not None:
@@ -198,14 +198,14 @@ class Forest(SpaceBase):
             put("head", ints(self.head[by_head]))
             put("score", floats(self.score[by_head]))
             for name in ("tail", "symbol"):
-                column, offset = rows_in_order(
+                column, offset = order_rows(
                     getattr(self, name), getattr(self, f"{name}_offset"), by_head
                 )
                 put(name, column)
                 put(f"{name}_offset", offset)
-            features = rows_of(self)
+            features = make_rows(self)
             if features is not None:
-                put("features", reordered_rows(features, by_head))
+                put("features", reorder_rows(features, by_head))
         put("in_offset", ints(np.searchsorted(self.head, np.arange(self.num_nodes + 1))))
 
     @classmethod
@@ -294,7 +294,7 @@ class Forest(SpaceBase):
         symbol[symbol_offset[1 + spoken] + 1] = label[spoken]
         features = None
         if lattice.features is not None:
-            features = _stacked(lattice, lattice.features)
+            features = _stack(lattice, lattice.features)
         count = 1 + len(arcs) + len(ends)
         return cls(
             vocabulary=lattice.vocabulary,
@@ -336,7 +336,7 @@ class Forest(SpaceBase):
     @cached_property
     def feature_columns(self) -> FeatureColumns | None:
         """The features as native code takes them, or None if there are none."""
-        return feature_columns(self.feature_names, self.num_edges, rows_of(self), None)
+        return feature_columns(self.feature_names, self.num_edges, make_rows(self), None)
 
     def hypothesis(self, edges: Sequence[int]) -> Hypothesis:
         """Return the sentence of a derivation, given as edges from the top down, left to right.
@@ -426,7 +426,7 @@ class Forest(SpaceBase):
         return str(self.plot()) if self.num_edges <= READABLE else None
 
 
-def rows_in_order(
+def order_rows(
     column: IntColumn, offset: IntColumn, order: IntColumn
 ) -> tuple[IntColumn, IntColumn]:
     """Return rows of different lengths in another order."""
@@ -436,7 +436,7 @@ def rows_in_order(
     return ints(column[places]), ints(bounds)
 
 
-def _stacked(lattice: Lattice, features: FeatureMatrix) -> FeatureMatrix:
+def _stack(lattice: Lattice, features: FeatureMatrix) -> FeatureMatrix:
     """Return the features of a lattice's arcs and ends in the order of the edges of its forest."""
     from scipy.sparse import csr_array, vstack
 

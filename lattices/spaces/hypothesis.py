@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from lattices.records import Record
+from lattices.records import PlainRecord
 
 D = TypeVar("D", bound="Deferred")
 
@@ -46,7 +46,7 @@ class Deferred:
 
 
 @dataclass(frozen=True, slots=True)
-class Hypothesis(Deferred, Record):
+class Hypothesis(Deferred, PlainRecord):
     """A sentence with what the model says of it.
 
     Attributes

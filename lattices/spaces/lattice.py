@@ -25,11 +25,11 @@ from lattices.spaces.features import (
     FeatureRows,
     Features,
     Weights,
-    checked_features,
+    check_features,
     feature_columns,
     feature_matrix,
-    reordered_rows,
-    rows_of,
+    make_rows,
+    reorder_rows,
     weight_vector,
 )
 from lattices.spaces.hypothesis import Hypothesis
@@ -138,7 +138,7 @@ class Lattice(SpaceBase):
         ):
             given = self.__dict__[name]
             if given is not None:
-                put(name, checked_features(given, count, self.feature_names, what))
+                put(name, check_features(given, count, self.feature_names, what))
         if self.times is not None:
             self._take_columns(floats, "times")
             if self.times.shape != self.final.shape:
@@ -190,9 +190,9 @@ class Lattice(SpaceBase):
             for name in ("src", "dst", "label"):
                 put(name, ints(getattr(self, name)[order]))
             put("score", floats(self.score[order]))
-            features = rows_of(self)
+            features = make_rows(self)
             if features is not None:
-                put("features", reordered_rows(features, order))
+                put("features", reorder_rows(features, order))
         put("in_arc", ints(in_arc))
         put("in_offset", ints(in_offset))
         put("out_offset", ints(out_offset))
@@ -213,9 +213,9 @@ class Lattice(SpaceBase):
         put("final", floats(self.final[order]))
         if self.times is not None:
             put("times", floats(self.times[order]))
-        last = rows_of(self, "final_features")
+        last = make_rows(self, "final_features")
         if last is not None:
-            put("final_features", reordered_rows(last, order))
+            put("final_features", reorder_rows(last, order))
 
     @classmethod
     def from_arcs(
@@ -276,7 +276,7 @@ class Lattice(SpaceBase):
                 known = final_features or {}
                 last = feature_matrix((known.get(state) for state in range(states)), names)
                 # the finals may have brought names the arcs do not use
-                features = features.widened(len(names))
+                features = features.widen(len(names))
         return cls(
             vocabulary=words,
             src=ints(src),
@@ -332,8 +332,8 @@ class Lattice(SpaceBase):
         """Return what is pickled and copied: arrays, whoever owns them."""
         for name in NATIVE:
             getattr(self, name)
-        rows_of(self)
-        rows_of(self, "final_features")
+        make_rows(self)
+        make_rows(self, "final_features")
         return super().__getstate__()
 
     @property
@@ -371,7 +371,7 @@ class Lattice(SpaceBase):
     def feature_columns(self) -> FeatureColumns | None:
         """The features as native code takes them, or None if there are none."""
         return feature_columns(
-            self.feature_names, self.num_arcs, rows_of(self), rows_of(self, "final_features")
+            self.feature_names, self.num_arcs, make_rows(self), make_rows(self, "final_features")
         )
 
     def reweighted(self, weights: Weights) -> Lattice:

@@ -16,10 +16,10 @@ from lattices.spaces.base import SpaceBase
 from lattices.spaces.features import (
     FeatureMatrix,
     Features,
-    checked_features,
+    check_features,
     feature_columns,
     feature_matrix,
-    rows_of,
+    make_rows,
 )
 from lattices.spaces.hypothesis import Hypothesis
 from lattices.vocabulary import EPSILON, Vocabulary
@@ -81,7 +81,7 @@ class NBest(SpaceBase):
         self._check_values()
         given = self.__dict__["features"]
         if given is not None:
-            put("features", checked_features(given, len(self), self.feature_names, "features"))
+            put("features", check_features(given, len(self), self.feature_names, "features"))
 
     def _check_values(self) -> None:
         self._check_scores("hypothesis")
@@ -141,13 +141,13 @@ class NBest(SpaceBase):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled and copied: arrays, whoever owns them."""
-        rows_of(self)
+        make_rows(self)
         return super().__getstate__()
 
     @cached_property
     def feature_columns(self) -> FeatureColumns | None:
         """The features as native code takes them, or None if there are none."""
-        return feature_columns(self.feature_names, len(self), rows_of(self), None)
+        return feature_columns(self.feature_names, len(self), make_rows(self), None)
 
     def tokens(self, entry: int) -> tuple[str, ...]:
         """Return the words of one entry."""

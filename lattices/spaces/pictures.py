@@ -63,7 +63,7 @@ def lattice_graph(
             )
         )
     title = f"{lattice.num_states} states, {lattice.num_arcs} arcs"
-    return Graph(nodes, arcs, chosen, _titled(lattice.id, title), _legend(shares))
+    return Graph(nodes, arcs, chosen, _add_title(lattice.id, title), _legend(shares))
 
 
 def forest_graph(
@@ -112,16 +112,13 @@ def forest_graph(
             )
         )
     title = f"{forest.num_nodes} nodes, {forest.num_edges} edges"
-    return Graph(nodes, arcs, chosen, _titled(forest.id, title), _legend(shares), hyperedges=True)
+    return Graph(
+        nodes, arcs, chosen, _add_title(forest.id, title), _legend(shares), hyperedges=True
+    )
 
 
 def lattice_path(lattice: Lattice, found: object) -> tuple[int, ...]:
     """Return the arcs of a sentence: its own path if it is one of this lattice, or the best.
-
-    Raises
-    ------
-    SpaceError
-        If no path of the lattice has these words.
 
     Examples
     --------
@@ -140,13 +137,7 @@ def lattice_path(lattice: Lattice, found: object) -> tuple[int, ...]:
 
 
 def derivation_edges(forest: Forest, found: object) -> tuple[int, ...]:
-    """Return the edges of a derivation of this forest, without repetition.
-
-    Raises
-    ------
-    SpaceError
-        If what was found has no derivation in it: words alone do not tell.
-    """
+    """Return the edges of a derivation of this forest, without repetition."""
     edges, tokens = _path_and_tokens(found)
     if not edges or not _says(forest, edges, tokens):
         raise SpaceError(f"{found!r:.80} is no derivation of forest {forest.id!r}")
@@ -231,7 +222,7 @@ def _note(what: str, score: float, share: float | None) -> str:
     return f"{what}, score {score:.4g}" + ("" if share is None else f", posterior {share:.3g}")
 
 
-def _titled(name: str, title: str) -> str:
+def _add_title(name: str, title: str) -> str:
     return f"{name} · {title}" if name else title
 
 

@@ -176,7 +176,7 @@ def _check_files(
             _require(one.read() == other.read(), f"{fmt.name}: .gz has other content than plain")
 
 
-def _parsed(fmt: Format, data: bytes, options: Mapping[str, Any]) -> tuple[list[Space], bool]:
+def _parse(fmt: Format, data: bytes, options: Mapping[str, Any]) -> tuple[list[Space], bool]:
     """Return the segments that parse, and whether there was an error."""
     found: list[Space] = []
     failed = False
@@ -319,7 +319,7 @@ def _survives(
     fmt: Format, data: bytes, options: Mapping[str, Any], how: str
 ) -> tuple[list[Space], bool]:
     try:
-        return _parsed(fmt, data, options)
+        return _parse(fmt, data, options)
     except Exception as problem:
         raise AssertionError(
             f"{fmt.name}, {how}: {problem!r} was raised, expected a FormatError"

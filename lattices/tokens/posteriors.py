@@ -10,7 +10,7 @@ import numpy as np
 from lattices.arrays import Array, floats, ints
 from lattices.errors import OptionError, SpaceError, expecting
 from lattices.spaces import Lattice
-from lattices.tokens.language_model import (
+from lattices.tokens.arpa import (
     LanguageModel,
     Lexicon,
     apply_language_model,
@@ -106,7 +106,7 @@ def from_posteriors(
     if not beam >= 0.0:
         raise OptionError(f"beam={beam!r}, expected a number from 0")
     silent = _blank_column(blank, tokens)
-    frame, token, score = _kept(matrix, beam)
+    frame, token, score = _prune_frames(matrix, beam)
     frame, token, score = _runs(frame, token, score)
     words = Vocabulary() if vocabulary is None or lexicon is not None else vocabulary
     labels = np.array([*words.add_all(tokens), 0], np.int32)
@@ -140,7 +140,7 @@ def from_posteriors(
     return lattice
 
 
-class _Arcs(NamedTuple):
+class _FrameArcs(NamedTuple):
     """Arcs between states, the column of what they say (-1 for nothing), and what hubs are under.
 
     A hub is numbered behind all other states, and has the time of one of those it comes from.
@@ -153,7 +153,7 @@ class _Arcs(NamedTuple):
     under: Array
 
 
-def _arcs(step: Array, token: Array, score: Array, silent: int | None) -> _Arcs:
+def _arcs(step: Array, token: Array, score: Array, silent: int | None) -> _FrameArcs:
     """Return the arcs of all alignments, each of which is one path.
 
     All pairs of tokens of two steps, where these are few. Where they are many, a token is reached
@@ -201,7 +201,7 @@ def _arcs(step: Array, token: Array, score: Array, silent: int | None) -> _Arcs:
         ]
     sources, targets, spoken, scores = map(np.concatenate, zip(*parts, strict=True))
     hubs = np.concatenate(under) if under else np.empty(0, np.int64)
-    return _Arcs(sources, targets, spoken, scores, hubs)
+    return _FrameArcs(sources, targets, spoken, scores, hubs)
 
 
 def _blank_column(blank: int | str | None, tokens: Sequence[str]) -> int | None:
@@ -216,7 +216,7 @@ def _blank_column(blank: int | str | None, tokens: Sequence[str]) -> int | None:
     return blank % len(tokens)
 
 
-def _kept(matrix: Array, beam: float) -> tuple[Array, Array, Array]:
+def _prune_frames(matrix: Array, beam: float) -> tuple[Array, Array, Array]:
     """Return frame, token and score of what is within the beam, in the order of frames."""
     if np.isnan(matrix).any() or (matrix == np.inf).any():
         raise SpaceError("a log-probability is infinite or not a number")

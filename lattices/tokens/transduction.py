@@ -17,7 +17,7 @@ import numpy as np
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import SpaceError
 from lattices.spaces import Forest, Lattice
-from lattices.spaces.features import reordered_rows, rows_of
+from lattices.spaces.features import make_rows, reorder_rows
 from lattices.vocabulary import Vocabulary
 
 Place = TypeVar("Place", bound=Hashable)
@@ -54,25 +54,7 @@ def transduce(
     ending: Callable[[Place], End | None],
     vocabulary: Vocabulary,
 ) -> Transduced:
-    """Return the lattice of what a machine writes.
-
-    Parameters
-    ----------
-    lattice : Lattice
-    begin
-        The first state of the machine.
-    moves
-        From a state and a word to what may follow; epsilon arcs leave the machine where it is.
-    ending
-        What is written and added at the end; None where the machine may not end.
-    vocabulary : Vocabulary
-        Grows by the words that are written.
-
-    Raises
-    ------
-    SpaceError
-        If no path is left.
-    """
+    """Return the lattice of what a machine writes."""
     numbers: list[dict[Place, int]] = [{} for _ in range(lattice.num_states)]
     numbers[lattice.start][begin] = 0
     under = [lattice.start]  # the state of the original, and 1 for states within chains of words
@@ -114,10 +96,10 @@ def transduce(
                     rows.append((last, target, written[-1] if written else "", origin, gain))
     if not ends:
         raise SpaceError(f"no path of lattice {lattice.id!r} is left")
-    return _built(lattice, np.array(under), np.array(within), rows, ends, vocabulary)
+    return _build(lattice, np.array(under), np.array(within), rows, ends, vocabulary)
 
 
-def _built(
+def _build(
     lattice: Lattice,
     under: Any,
     within: Any,
@@ -156,7 +138,7 @@ def _built(
     label = vocabulary.add_all(rows[row][2] for row in kept.tolist())
     # a place of -1, the last entry, is overwritten
     score = np.where(origin >= 0, lattice.score[origin], 0.0) if len(origin) else np.empty(0)
-    features, last = rows_of(lattice), rows_of(lattice, "final_features")
+    features, last = make_rows(lattice), make_rows(lattice, "final_features")
     made = Lattice(
         vocabulary=vocabulary,
         src=ints(number[src[kept]]),
@@ -165,9 +147,9 @@ def _built(
         score=floats(score),
         final=floats(np.where(final, lattice.final[old], -np.inf)),
         start=0,
-        features=None if features is None else reordered_rows(features, origin),
+        features=None if features is None else reorder_rows(features, origin),
         final_features=(
-            None if last is None else reordered_rows(last, ints(np.where(final, old, -1)))
+            None if last is None else reorder_rows(last, ints(np.where(final, old, -1)))
         ),
         feature_names=lattice.feature_names,
         times=None if lattice.times is None else floats(lattice.times[old]),
@@ -200,25 +182,8 @@ def transduce_forest(
 ) -> TransducedForest:
     """Return the forest of what a deterministic machine writes, reading sentences left to right.
 
-    With ``run(p, x)`` for where the machine is after the words ``x`` when it was at ``p``, the
-    nodes are the triples of a node ``q``, a state ``p`` in which the machine may come to it, and a
-    state ``run(p, x)`` for a derivation ``x`` of ``q``. The intersection of a forest and a finite
-    machine (Bar-Hillel, Perles and Shamir 1961), from the root down, so that only states that
-    are met are asked for.
-
-    Cost: O(symbols of target sides x combinations of states at their tails) that are met.
-
-    Parameters
-    ----------
-    forest : Forest
-    begin
-        The first state of the machine.
-    step
-        From a state and a word to the next state and the words that are written.
-    ending
-        What is written at the end of a sentence.
-    vocabulary : Vocabulary
-        Grows by the words that are written.
+    The intersection of a forest and a finite machine (Bar-Hillel, Perles and Shamir 1961), from the
+    root down, so that only states that are met are asked for.
 
     Examples
     --------
@@ -230,7 +195,7 @@ def transduce_forest(
     >>> sorted(each.text for each in found.forest.derivations())
     ['xy', 'xy x', 'y', 'yx']
     """
-    runs = _ForestRuns(forest, step).all_from(begin)
+    runs = _ForestRuns(forest, step).group_by_state(begin)
     # only what the root needs; the nodes of the original are in topological order
     top = (forest.root, begin, begin)
     rows = [
@@ -295,7 +260,7 @@ class _ForestRuns(Generic[Place]):
         )
         self.known: dict[tuple[int, Place], dict[Place, list[_Run]]] = {}
 
-    def all_from(self, begin: Place) -> dict[tuple[int, Place], dict[Place, list[_Run]]]:
+    def group_by_state(self, begin: Place) -> dict[tuple[int, Place], dict[Place, list[_Run]]]:
         """Return them by the state after: those of the root, and of all that it needs."""
         # forests are deeper than the stack of Python: a stack of our own, of what is half done
         stack = [self._expand(self.root, begin)]

@@ -154,7 +154,7 @@ def _ending(place: _Place) -> End | None:
 
 
 @cache
-def _bytes_of_letters() -> dict[str, int]:
+def _map_letters_to_bytes() -> dict[str, int]:
     """Return the byte of each letter in byte-level vocabularies, as GPT-2 has defined them."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
@@ -164,7 +164,7 @@ def _bytes_of_letters() -> dict[str, int]:
 
 def _from_bytes(word: str) -> str:
     """Return the text of a word whose bytes are spelt as letters."""
-    table = _bytes_of_letters()
+    table = _map_letters_to_bytes()
     if not all(letter in table for letter in word):
         return word
     return bytes(table[letter] for letter in word).decode("utf-8", "replace")

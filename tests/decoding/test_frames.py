@@ -35,7 +35,7 @@ from decoding.training.learner import History, Round
 from fstmetrics import BLEU, WER
 from fstmetrics.statistics import bootstrap, paired_bootstrap
 from lattices import Lattice, OptionError
-from lattices.records import Record
+from lattices.records import PlainRecord
 from tests.decoding.cli.commandline import cats, command
 
 LATTICE = Lattice.from_arcs(
@@ -100,7 +100,7 @@ def test_every_public_result_has_plain_data() -> None:
         for each in found
         if inspect.isclass(each)
         and (dataclasses.is_dataclass(each) or issubclass(each, tuple))
-        and not (issubclass(each, Record) or hasattr(each, "to_dict"))
+        and not (issubclass(each, PlainRecord) or hasattr(each, "to_dict"))
     }
     # what goes in
     inputs = {"Segment", "Evidence", "HumanScores", "System", "Sentence"}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding.plain_json import check_seal, json_text, read_json, sealed_json
+from decoding.plain_json import check_seal, json_text, read_json, seal_json
 from lattices.errors import FormatError
 
 VALUES = st.recursive(
@@ -38,7 +38,7 @@ def test_numbers_that_are_none_become_null_and_nothing_else_changes(value: objec
 @given(st.dictionaries(st.text(min_size=1), st.integers() | st.text(), min_size=1, max_size=4))
 def test_a_seal_breaks_with_any_change(content: dict[str, object]) -> None:
     content.pop("checksum", None)
-    read = read_json(sealed_json(content), "thing", "file")
+    read = read_json(seal_json(content), "thing", "file")
     check_seal(read, "thing", "file")
     with pytest.raises(FormatError, match="checksum is that of another"):
         check_seal({**read, "one more": 1}, "thing", "file")

@@ -15,7 +15,7 @@ from fstmetrics.contract import Machine
 from lattices import Forest, Lattice, OptionError, Vocabulary, to_fst
 from lattices.arrays import floats, ints
 from lattices.intersection import ENGINES, Automaton, Part
-from lattices.intersection.automata import ANY, Alignment, explicit
+from lattices.intersection.automata import ANY, Alignment, make_explicit
 from tests.judges import score_by_recursion
 from tests.laws.test_intersection import METRICS
 from tests.strategies import examples, sentences, small_lattices
@@ -176,7 +176,7 @@ def test_nothing_that_the_caller_writes_reaches_an_automaton() -> None:
 def test_machines_come_back_from_networkx(lattice, references, metric):
     machine = metric.against(references).machine(lattice.vocabulary)
     graph = machine.to_networkx()
-    assert graph.number_of_edges() == sum(len(explicit(part).src) for part in machine.parts)
+    assert graph.number_of_edges() == sum(len(make_explicit(part).src) for part in machine.parts)
     # renamed, and of another vocabulary
     renamed = networkx.relabel_nodes(graph, {node: f"q{node}" for node in graph})
     found = Machine.from_networkx(renamed, lattice.vocabulary)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from lattices import Forest, Lattice, OptionError, SpaceError, best, posteriors
 from lattices.drawing import Arc, Graph, Node, draw, html_table
 from lattices.drawing.graph import READABLE, _Drawing
-from lattices.drawing.layout import PASSING, Size, layers, place, turned_arcs
-from lattices.drawing.markup import cell, escaped
+from lattices.drawing.layout import PASSING, Size, find_turned_arcs, layers, place_nodes
+from lattices.drawing.markup import cell, escape_text
 from lattices.spaces.pictures import lattice_graph, lattice_path
 from tests.strategies import small_forests, small_lattices
 
@@ -85,7 +85,7 @@ def test_layers_respect_the_order(graph):
 @given(graphs)
 def test_turned_arcs_leave_no_cycle(graph):
     count, arcs = graph
-    turned = turned_arcs(count, arcs)
+    turned = find_turned_arcs(count, arcs)
     left = [
         (target, source) if back else (source, target)
         for (source, target), back in zip(arcs, turned, strict=True)
@@ -102,7 +102,7 @@ def test_turned_arcs_leave_no_cycle(graph):
 def test_an_acyclic_graph_is_not_turned(graph):
     count, arcs = graph
     acyclic = [(min(arc), max(arc)) for arc in arcs if arc[0] != arc[1]]
-    assert not any(turned_arcs(count, acyclic))
+    assert not any(find_turned_arcs(count, acyclic))
 
 
 @given(graphs)
@@ -112,7 +112,7 @@ def test_things_keep_their_distance(graph):
     acyclic = [(min(arc), max(arc)) for arc in arcs if arc[0] != arc[1]]
     sizes = [Size(5.0 + node, 8.0, 3.0 + node) for node in range(count)]
     depth = layers(count, acyclic)
-    found = place(sizes, depth, [(*arc, 1.0) for arc in acyclic], across=10.0, between=2.0)
+    found = place_nodes(sizes, depth, [(*arc, 1.0) for arc in acyclic], across=10.0, between=2.0)
     rooms = {node: (depth[node], sizes[node]) for node in range(count)}
     for route in found.routes:
         for step, one in enumerate(route[1:-1], start=1):
@@ -129,7 +129,7 @@ def test_things_keep_their_distance(graph):
 def test_crossings_are_taken_out():
     """Two chains whose first order crosses."""
     arcs = [(0, 3), (1, 2), (3, 4), (2, 5)]
-    found = place([Size(1, 1, 1)] * 6, layers(6, arcs), [(*arc, 1.0) for arc in arcs],
+    found = place_nodes([Size(1, 1, 1)] * 6, layers(6, arcs), [(*arc, 1.0) for arc in arcs],
                   across=1.0, between=1.0)  # fmt: skip
     upper = [found.y[0] < found.y[1], found.y[3] < found.y[2], found.y[4] < found.y[5]]
     assert len(set(upper)) == 1
@@ -284,4 +284,4 @@ def test_both_colour_schemes_colour_the_same_things():
 
 def test_escaped_text_has_nothing_that_xml_cannot_hold():
     every = "".join(map(chr, [*range(0x300), 0xD800, 0xDFFF, 0xFFFE, 0xFFFF, 0x10FFFF]))
-    assert "".join(ElementTree.fromstring(f"<a>{escaped(every)}</a>").itertext())
+    assert "".join(ElementTree.fromstring(f"<a>{escape_text(every)}</a>").itertext())

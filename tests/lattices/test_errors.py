@@ -12,7 +12,7 @@ from lattices.errors import (
     OptionError,
     UnknownNameError,
     argument,
-    arguments_spelled,
+    spell_arguments,
 )
 
 
@@ -40,10 +40,10 @@ def test_what_is_wrong_with_a_value_is_a_value_error() -> None:
 
 def test_arguments_are_named_as_they_were_given() -> None:
     assert argument("read.symbols", "FILE") == "symbols=FILE"
-    with arguments_spelled({"k": "-k", "read.": "--option"}):
+    with spell_arguments({"k": "-k", "read.": "--option"}):
         assert argument("k") == "-k"
         assert argument("k", "3") == "-k 3"
         assert argument("read.symbols", "FILE") == "--option symbols=FILE"
-        with arguments_spelled({}):
+        with spell_arguments({}):
             assert argument("k") == "k"
     assert argument("k") == "k"

@@ -7,7 +7,7 @@ import json
 import numpy as np
 
 from lattices import Hypothesis
-from lattices.records import plain
+from lattices.records import to_plain
 
 
 def test_a_hypothesis_is_named_as_in_json_lines() -> None:
@@ -21,7 +21,7 @@ def test_a_hypothesis_is_named_as_in_json_lines() -> None:
 
 
 def test_plain_data_are_json() -> None:
-    value = plain({1: (np.float32(0.5), {"x": np.eye(1)}), "none": None, "other": {3}})
+    value = to_plain({1: (np.float32(0.5), {"x": np.eye(1)}), "none": None, "other": {3}})
     assert json.loads(json.dumps(value)) == {
         "1": [0.5, {"x": [[1.0]]}],
         "none": None,

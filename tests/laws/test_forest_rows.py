@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from fstmetrics import GRR, WER, AffixSimilarity
 from lattices import Lattice
 from lattices.intersection import rows as rows_module
-from lattices.intersection.ranked import ranked_forest_sentences
+from lattices.intersection.product_kbest import rank_forest_sentences
 from lattices.intersection.rows import RowMachine, forest_row_product, row_product
 from lattices.spaces import Forest
-from tests.laws.test_forest_ranked import METRICS, check_ties, ranking
+from tests.laws.test_product_kbest import METRICS, check_ties, ranking
 from tests.strategies import examples, sentences, small_forests, small_lattices
 
 REFERENCES = st.lists(sentences("abc"), min_size=1, max_size=3)
@@ -63,7 +63,7 @@ def test_every_derivation_carries_the_value_of_its_sentence(forest, references, 
 def test_ranked_equals_enumeration(forest, references, metric, weight, k, worst):
     evaluator = metric.against([" ".join(words) for words in references])
     machine = evaluator.machine(forest.vocabulary)
-    edges = ranked_forest_sentences(
+    edges = rank_forest_sentences(
         forest, machine.automaton, k, weight / machine.unit, 10_000, worst=worst
     )
     found = [forest.hypothesis(each.tolist()) for each in edges]
@@ -85,7 +85,7 @@ def test_ranked_equals_enumeration(forest, references, metric, weight, k, worst)
 def test_ties_among_the_worst(forest, reference, metric, k):
     evaluator = metric.against([" ".join(reference)])
     machine = evaluator.machine(forest.vocabulary)
-    edges = ranked_forest_sentences(forest, machine.automaton, k, 0.0, 10_000, worst=True)
+    edges = rank_forest_sentences(forest, machine.automaton, k, 0.0, 10_000, worst=True)
     found = [forest.hypothesis(each.tolist()) for each in edges]
     check_ties(found, ranking(forest, evaluator, 0.0, -1.0), k)
 
@@ -109,7 +109,7 @@ def test_dominated_pairs_are_left_out():
     worst = forest_row_product(forest, automaton, 10_000, k=1, worst=True)
     few = forest_row_product(forest, automaton, 10_000, k=3, worst=True)
     assert worst.pairs < few.pairs < every.pairs
-    (found,) = ranked_forest_sentences(forest, automaton, 1, 0.0, 10_000, worst=True)
+    (found,) = rank_forest_sentences(forest, automaton, 1, 0.0, 10_000, worst=True)
     assert forest.hypothesis(found.tolist()).text == "x x x x x x"
 
 
@@ -121,7 +121,7 @@ def test_the_budget(monkeypatch):
     pairs = forest_row_product(forest, automaton, 10_000).pairs
     assert forest_row_product(forest, automaton, pairs).pairs == pairs
     assert forest_row_product(forest, automaton, pairs - 1) is None
-    assert ranked_forest_sentences(forest, automaton, 3, 0.0, 1, worst=True) is None
+    assert rank_forest_sentences(forest, automaton, 3, 0.0, 1, worst=True) is None
     monkeypatch.setattr(rows_module, "MOST_CELLS", 10)
     assert forest_row_product(forest, automaton, 10_000) is None
 
@@ -131,7 +131,7 @@ def test_sentences_that_cannot_be_written_down(monkeypatch):
     doubling = [(node, [node - 1] * 2, [0, 1]) for node in range(1, 60)]
     forest = Forest.from_edges([(0, [], ["a"]), *doubling])
     automaton = WER().against(["b"]).machine(forest.vocabulary).automaton
-    assert ranked_forest_sentences(forest, automaton, 1, 0.0, 10_000, worst=True) is None
+    assert rank_forest_sentences(forest, automaton, 1, 0.0, 10_000, worst=True) is None
 
 
 def test_soft_matches_to_several_references_do_not_overflow():
@@ -139,7 +139,7 @@ def test_soft_matches_to_several_references_do_not_overflow():
     metric = GRR(similarity=AffixSimilarity(epsilon=0.5))
     machine = metric.against(["", "a a a a"]).machine(forest.vocabulary)
     for worst, wanted in ((True, [1, 0]), (False, [0, 1])):
-        found = ranked_forest_sentences(forest, machine.automaton, 2, 0.0, 100, worst=worst)
+        found = rank_forest_sentences(forest, machine.automaton, 2, 0.0, 100, worst=worst)
         assert [edges.tolist() for edges in found] == [[edge] for edge in wanted]
 
 
@@ -147,7 +147,7 @@ def test_reference_lattices():
     forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (0, [], ["x"]), (1, [0], [0])])
     lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])
     automaton = WER().against([lattice]).machine(forest.vocabulary).automaton
-    found = ranked_forest_sentences(forest, automaton, 3, 0.0, 100, worst=True)
+    found = rank_forest_sentences(forest, automaton, 3, 0.0, 100, worst=True)
     assert [forest.hypothesis(edges.tolist()).text for edges in found] in (
         ["x", "a", "b"],
         ["x", "b", "a"],

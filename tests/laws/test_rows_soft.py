@@ -20,7 +20,11 @@ from fstmetrics.contract import Machine
 from lattices import Lattice, Vocabulary
 from lattices.arrays import floats, ints
 from lattices.intersection import Alignment, Automaton, Part
-from lattices.intersection.ranked import best_sentences, ranked_forest_sentences, worst_sentences
+from lattices.intersection.product_kbest import (
+    best_sentences,
+    rank_forest_sentences,
+    worst_sentences,
+)
 from lattices.intersection.rows import (
     WIDEST,
     RowMachine,
@@ -219,7 +223,7 @@ def test_rows_of_huge_gains_change_their_unit_and_not_the_answer(gain):
     (best,) = best_sentences(lattice, automaton, 1, 0.0)
     assert lattice.hypothesis(best.tolist()).text == "a a a a a"
     forest = Forest.from_lattice(lattice)
-    (found,) = ranked_forest_sentences(forest, automaton, 1, 0.0, 1000, worst=True)
+    (found,) = rank_forest_sentences(forest, automaton, 1, 0.0, 1000, worst=True)
     assert forest.hypothesis(found.tolist()).text == "b b b b b"
 
 

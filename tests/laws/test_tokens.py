@@ -17,7 +17,7 @@ from lattices import FormatError, Lattice, OptionError, SpaceError, from_posteri
 from lattices.algorithms.semirings import LOG
 from lattices.formats.arpa import ArpaModel
 from lattices.tokens import posteriors
-from lattices.tokens.language_model import apply_language_model, apply_lexicon
+from lattices.tokens.arpa import apply_language_model, apply_lexicon
 from tests.strategies import small_lattices
 
 TOKENS = ["-", "a", "b", "c"]

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     from decoding.cli.main import build_parser
 
     write = {"bash": bash_script, "zsh": zsh_script, "fish": fish_script}[arguments.shell]
-    print(write(command_of(build_parser(), _names())), end="")
+    print(write(describe_command(build_parser(), _names())), end="")
     return 0
 
 
@@ -92,25 +92,17 @@ def _names() -> dict[str, tuple[str, ...]]:
     }
 
 
-def command_of(
+def describe_command(
     parser: argparse.ArgumentParser, names: dict[str, tuple[str, ...]], help: str = ""
 ) -> Command:
-    """Return what a parser takes.
-
-    Examples
-    --------
-    >>> parser = argparse.ArgumentParser(prog="x", add_help=False)
-    >>> action = parser.add_argument("--metric", nargs="+", help="what scores")
-    >>> command_of(parser, {"metric": ("grr", "wer")}).options[0].values
-    ('grr', 'wer')
-    """
+    """Return the options and arguments of a parser."""
     found = Command(help)
     name = parser.prog.rpartition(" ")[2]
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             helps = {one.dest: one.help or "" for one in action._choices_actions}
             for each, below in action.choices.items():
-                found.commands[each] = command_of(below, names, helps.get(each, ""))
+                found.commands[each] = describe_command(below, names, helps.get(each, ""))
             continue
         values = names.get(f"{name} {action.dest}", names.get(action.dest, action.choices or ()))
         plain = tuple(value for value in map(str, values) if _PLAIN.fullmatch(value))
@@ -256,7 +248,7 @@ def fish_script(command: Command) -> str:
         for name, below in each.commands.items():
             lines.append(
                 f"complete -c fstmetrics -f -n {shlex.quote(here)} -a {name} "
-                f"-d {shlex.quote(_brief(below.help))}"
+                f"-d {shlex.quote(_shorten(below.help))}"
             )
         if each.values:
             lines.append(
@@ -285,9 +277,9 @@ def _fish_option(here: str, option: Option) -> str:
         parts.append(f"-x -a {shlex.quote(' '.join(option.values))}")
     elif option.takes_value:
         parts.append("-r -F" if option.takes_file else "-x")
-    return " ".join([*parts, f"-d {shlex.quote(_brief(option.help))}"])
+    return " ".join([*parts, f"-d {shlex.quote(_shorten(option.help))}"])
 
 
-def _brief(help: str) -> str:
+def _shorten(help: str) -> str:
     """Return the beginning of a help text: what a shell has room for."""
     return re.split(r"[;:(]", " ".join(help.split()), maxsplit=1)[0].strip()[:80]

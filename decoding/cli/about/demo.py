@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     if arguments.copy is not None:
-        return _copy(arguments.copy)
+        return _copy_data(arguments.copy)
     from decoding.cli.tables import legend
     from decoding.cli.terminal import wants_colour
     from fstmetrics import GRR, WER, WRR
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _copy(folder: str) -> int:
+def _copy_data(folder: str) -> int:
     """Copy the data into a directory that does not exist yet."""
     shutil.copytree(sample_data(), folder)
     print(f"{len(os.listdir(folder))} files in {folder}")

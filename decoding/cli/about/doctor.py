@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    from decoding.cli.terminal import coloured, wants_colour
+    from decoding.cli.terminal import add_colour, wants_colour
 
     colour = wants_colour(sys.stdout)
     broken = 0
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.quiet and finding.state != BROKEN:
             continue
         state = f"{finding.state:<8}"
-        shown = coloured(state, _COLOURS[finding.state]) if colour else state
+        shown = add_colour(state, _COLOURS[finding.state]) if colour else state
         print(f"{shown} {finding.what:<24} {finding.detail}".rstrip(), flush=True)
     if not arguments.quiet:
         print(f"\n{broken} broken" if broken else "\nall is well")
@@ -123,7 +123,7 @@ def name_clashes() -> Iterator[Finding]:
                 f"pip uninstall {' '.join(others)}, then pip install --force-reinstall {OWN}"
             )  # fmt: skip
         else:
-            yield Finding(what, OK, f"{found}{_elsewhere(name, found)}")
+            yield Finding(what, OK, f"{found}{_find_others(name, found)}")
 
 
 def _place(name: str) -> Path:
@@ -132,7 +132,7 @@ def _place(name: str) -> Path:
     return Path((spec.origin if spec else None) or "").parent
 
 
-def _elsewhere(name: str, found: Path) -> str:
+def _find_others(name: str, found: Path) -> str:
     """Return where else on the path something of this name is: harmless as long as it is later."""
     places = [
         Path(folder or os.curdir) / candidate

@@ -33,22 +33,22 @@ def run(arguments: argparse.Namespace) -> int:
         margin = max(map(len, METRICS.names())) + 2
         for name in METRICS.names():
             if name in broken:
-                lines = _wrapped(f"not available: {broken[name]}", margin)
+                lines = _wrap(f"not available: {broken[name]}", margin)
             else:
                 found = METRICS.get(name)
                 what = _documentation(found).partition("\n")[0]
                 options = ", ".join(_options(found)) or "no options"
-                lines = [line for text in (what, options) for line in _wrapped(text, margin)]
+                lines = [line for text in (what, options) for line in _wrap(text, margin)]
             print(textwrap.indent("\n".join(lines), " " * margin).replace(" " * len(name), name, 1))
         return 0
     found = METRICS.get(arguments.name)
-    print(":".join(filter(None, [METRICS.named(arguments.name), ",".join(_options(found))])))
+    print(":".join(filter(None, [METRICS.resolve_name(arguments.name), ",".join(_options(found))])))
     print()
     print(_documentation(found))
     return 0
 
 
-def _wrapped(text: str, margin: int) -> list[str]:
+def _wrap(text: str, margin: int) -> list[str]:
     """Break a text into lines that fit beside a margin; not inside a path or an option."""
     return textwrap.wrap(text, WIDTH - margin, break_long_words=False, break_on_hyphens=False)
 

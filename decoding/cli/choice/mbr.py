@@ -18,10 +18,10 @@ from decoding.cli.arguments import (
     check_inputs,
     finite,
     lower_name,
-    opened_calibration,
-    opened_references,
+    open_calibration,
+    open_references,
     option,
-    parsed_metrics,
+    parse_metric_options,
     positive,
 )
 from decoding.cli.running import (
@@ -30,13 +30,13 @@ from decoding.cli.running import (
     add_running,
     check_one_sentence,
     check_running,
+    explain_unscored,
     file_stamps,
     oracle_heading,
     scores_table,
     segments_line,
-    sentences_taken,
     stamp_of,
-    unscored_lines,
+    take_sentences,
     write_results,
 )
 from decoding.cli.terminal import print_summary, say
@@ -44,7 +44,7 @@ from decoding.cli.terminal import print_summary, say
 if TYPE_CHECKING:
     from decoding.cli.running import Outcome
     from decoding.corpus.writers import Writer
-    from decoding.minimum_risk.results import Method
+    from decoding.minimum_risk.method import Method
     from fstmetrics import Metric
     from lattices.formats.references import References
     from lattices.spaces import Space
@@ -197,8 +197,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.input_format = arguments.input_format or arguments.systems_format
     if not combined or STANDARD in arguments.paths:
         return _run(arguments, None)
-    references = opened_references(arguments)
-    with sentences_taken(arguments, references, option) as taken:
+    references = open_references(arguments)
+    with take_sentences(arguments, references, option) as taken:
         # words of sentences are voted on
         if taken and arguments.resume:
             arguments.parser.error(f"--resume is for spaces, and {next(iter(taken))} has sentences")
@@ -211,19 +211,19 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     check_inputs(arguments, "SPACES")
     if arguments.confidences and arguments.format != "jsonl":
         arguments.parser.error(f"--confidences are for --format jsonl, not {arguments.format}")
-    calibration = opened_calibration(arguments, arguments.confidences or arguments.format == "ctm")
+    calibration = open_calibration(arguments, arguments.confidences or arguments.format == "ctm")
     check_running(arguments)
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
 
     from decoding.corpus.writers import writer_of
-    from decoding.minimum_risk.results import Method, system_shares
+    from decoding.minimum_risk.method import Method, system_shares
     from decoding.tasks.confusion import CtmWriter
     from decoding.tasks.mbr import MBRTask, matrix_lines
-    from lattices.formats.streams import created
+    from lattices.formats.streams import open_output
 
     # an expectation may be had without what it takes to score against references
-    metrics = _with_cache(arguments, parsed_metrics(arguments, check=bool(arguments.refs)))
+    metrics = _add_cache(arguments, parse_metric_options(arguments, check=bool(arguments.refs)))
     options = _options(arguments)
     if arguments.matrix:
         if arguments.method not in ("auto", "pairwise"):
@@ -231,7 +231,7 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
         if arguments.resume:
             arguments.parser.error("--resume goes on with results, not with a --matrix")
         options["matrix"] = True
-    method = _checked_method(arguments, options)
+    method = _check_method(arguments, options)
     normalised = ":normalise=" in str(metrics[0]) or ",normalise=" in str(metrics[0])
     if isinstance(method, Method) and method.own_objective and normalised:
         arguments.parser.error(
@@ -240,7 +240,7 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
         )
     system_shares(arguments.system_weights, 1 + len(arguments.systems))
     if references is None:
-        references = opened_references(arguments)
+        references = open_references(arguments)
     check_one_sentence(arguments)
     task = MBRTask(
         metrics,
@@ -268,7 +268,7 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
     settings = {"scale": arguments.scale, "k": arguments.k, **weighted, **options}
     with ExitStack() as stack:
-        beside = stack.enter_context(created(arguments.matrix)) if arguments.matrix else None
+        beside = stack.enter_context(open_output(arguments.matrix)) if arguments.matrix else None
         summary = write_results(
             arguments,
             task,
@@ -287,7 +287,7 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
             conclude=lambda totals: {**task.summary(totals), **settings},
         )
     if not arguments.quiet:
-        print_summary(_for_people(summary, metrics))
+        print_summary(_format_summary(summary, metrics))
     return 1 if summary["failed"] else 0
 
 
@@ -317,7 +317,7 @@ def _watch(
             )
 
 
-def _with_cache(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+def _add_cache(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     """Return the metrics, functions of the user's with their cache; they have to be there."""
     if not arguments.cache and not any(str(metric).startswith("python:") for metric in metrics):
         return tuple(metrics)
@@ -350,7 +350,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
 
     The method is left with its name alone.
     """
-    from decoding.minimum_risk.mbr import method_class, no_such_option
+    from decoding.minimum_risk.mbr import explain_unknown_option, method_class
     from lattices.errors import argument
     from lattices.options import option_fields, read_options, split_named
 
@@ -367,7 +367,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         if key in options:
             arguments.parser.error(f"{key} is given twice")
         if key not in known:
-            raise no_such_option(kind, key)
+            raise explain_unknown_option(kind, key)
     return options | read_options(kind, given, f"method {kind.name}", spell=argument)
 
 
@@ -376,15 +376,15 @@ def _method_with_options(arguments: argparse.Namespace) -> str:
     return "pairwise" if arguments.method == "auto" else arguments.method
 
 
-def _checked_method(arguments: argparse.Namespace, options: dict[str, Any]) -> str | Method:
+def _check_method(arguments: argparse.Namespace, options: dict[str, Any]) -> str | Method:
     """Return the method with its options, or auto; refuse others before any file is read."""
-    from decoding.minimum_risk.mbr import method_with, no_such_option
+    from decoding.minimum_risk.mbr import explain_unknown_option, method_with
 
     method = method_with(_method_with_options(arguments), options)
     if arguments.evidence and not method.takes_evidence:
-        raise no_such_option(method, "evidence")
+        raise explain_unknown_option(method, "evidence")
     if arguments.k > 1 and not method.ranks:
-        raise no_such_option(method, "k")
+        raise explain_unknown_option(method, "k")
     return "auto" if arguments.method == "auto" and not options else method
 
 
@@ -400,7 +400,7 @@ def _table(
     return {space.id: space for space in lattices.read(path, format)}
 
 
-def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
+def _format_summary(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
     lines = []
     if summary["judged"]:
         oracle = oracle_heading(metrics, summary["decomposes"], own=True)
@@ -413,7 +413,7 @@ def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
         f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s, "
         f"method {summary['method']}"
     )
-    lines += unscored_lines(summary)
+    lines += explain_unscored(summary)
     unproven = summary["results"] - summary["exact"]
     # the other methods do not set out to prove anything
     if unproven and EXACT.intersection(summary["method"].split("+")):

@@ -21,8 +21,8 @@ from decoding.cli.arguments import (
     check_inputs,
     counts,
     finite,
-    opened_references,
-    parsed_metrics,
+    open_references,
+    parse_metric_options,
     positive,
     search_of,
     values,
@@ -34,11 +34,11 @@ from decoding.cli.running import (
     add_running,
     check_one_sentence,
     check_running,
+    explain_unscored,
     oracle_heading,
     scores_table,
     stamp_of,
     sum_up,
-    unscored_lines,
     write_results,
 )
 from decoding.cli.terminal import note, print_summary
@@ -271,8 +271,8 @@ def run(arguments: argparse.Namespace) -> int:
     from decoding.corpus.writers import writer_of
     from decoding.tasks.oracle import KINDS, OracleTask
 
-    metrics = _with_wildcards(parsed_metrics(arguments), arguments.wildcard or [])
-    references = opened_references(arguments)
+    metrics = _with_wildcards(parse_metric_options(arguments), arguments.wildcard or [])
+    references = open_references(arguments)
     search = search_of(arguments)
     if arguments.at or arguments.densities:
         return _write_curve(arguments, metrics, references, search)
@@ -337,7 +337,10 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         summary = write_results(arguments, task, writers, **running)
     if not arguments.quiet:
-        shown = [*_looked_into(breakdown, arguments), _for_people(summary, metrics, references)]
+        shown = [
+            *_describe_errors(breakdown, arguments),
+            _format_summary(summary, metrics, references),
+        ]
         print_summary("\n".join(shown))
     return 1 if summary["failed"] else 0
 
@@ -376,8 +379,8 @@ def _write_curve(
     task = CurveTask(metrics, references, sizes, densities, search)
     summary = sum_up(arguments, task, "searched")
     picture = line_plots(_curve_panels(task, summary), picture_format) if arguments.plot else b""
-    write_report(arguments, _curve_report(task, summary).written(arguments.format), picture)
-    for line in unscored_lines(summary, "the order of sentences"):
+    write_report(arguments, _curve_report(task, summary).write(arguments.format), picture)
+    for line in explain_unscored(summary, "the order of sentences"):
         note(line)
     return 1 if summary["failed"] else 0
 
@@ -437,7 +440,7 @@ def _curve_panels(task: CurveTask, summary: dict[str, Any]) -> list[Panel]:
     ]
 
 
-def _looked_into(breakdown: Breakdown | None, arguments: argparse.Namespace) -> list[str]:
+def _describe_errors(breakdown: Breakdown | None, arguments: argparse.Namespace) -> list[str]:
     """Return alignments, groups and errors, for people."""
     if breakdown is None:
         return []
@@ -459,7 +462,7 @@ def _looked_into(breakdown: Breakdown | None, arguments: argparse.Namespace) -> 
     return [*shown, *(table(each.header, each.rows, each.left) + "\n" for each in tables)]
 
 
-def _for_people(
+def _format_summary(
     summary: dict[str, Any], metrics: Sequence[Metric], references: References | None
 ) -> str:
     by = {"plain": ", references by line", "kaldi": ", references by id"}
@@ -471,7 +474,7 @@ def _for_people(
         f"{summary['arcs']:,} arcs in {summary['seconds']:.2f} s, "
         f"{summary['arcs_per_second']:,.0f} arcs/s, engine {summary['engine']}",
     ]
-    lines += unscored_lines(summary)
+    lines += explain_unscored(summary)
     unsmoothed = getattr(metrics[0], "smooth", "") == "none" and not summary["worst"]
     if unsmoothed and 10 * summary["zeros"] > summary["segments"]:
         name = str(metrics[0]).partition(":")[0]

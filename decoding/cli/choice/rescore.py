@@ -13,18 +13,18 @@ from decoding.cli.arguments import (
     add_metrics,
     add_references,
     check_inputs,
-    opened_references,
-    parsed_metrics,
+    open_references,
+    parse_metric_options,
     positive,
 )
 from decoding.cli.running import (
     add_resuming,
     add_running,
     check_running,
+    explain_unscored,
     scores_table,
     segments_line,
     stamp_of,
-    unscored_lines,
     write_results,
 )
 from decoding.cli.terminal import print_summary
@@ -145,9 +145,9 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
     from decoding.corpus.writers import writer_of
     from decoding.tasks.rescore import RescoreTask
 
-    metrics = parsed_metrics(arguments)
+    metrics = parse_metric_options(arguments)
     arguments.format = arguments.format or "tsv"
-    task = RescoreTask(weights, arguments.missing, metrics, opened_references(arguments))
+    task = RescoreTask(weights, arguments.missing, metrics, open_references(arguments))
     summary = write_results(
         arguments,
         task,
@@ -157,11 +157,11 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
         conclude=lambda totals: {**task.summary(totals), "weights": arguments.weights},
     )
     if not arguments.quiet:
-        print_summary(_for_people(summary, metrics))
+        print_summary(_format_summary(summary, metrics))
     return 1 if summary["failed"] else 0
 
 
-def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
+def _format_summary(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
     lines = []
     if summary["judged"]:
         columns = {"file": "in the file", "rescored": "rescored"}
@@ -171,5 +171,5 @@ def _for_people(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
         f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s"
     )
     if summary["judged"]:
-        lines += unscored_lines(summary, "what is best in the file")
+        lines += explain_unscored(summary, "what is best in the file")
     return "\n".join(lines)

@@ -11,13 +11,13 @@ from decoding.cli.arguments import (
     add_output,
     add_references,
     check_inputs,
+    explain_nothing_done,
     finite,
-    nothing_done,
-    opened_references,
-    parsed_metric,
+    make_settler,
+    open_references,
+    parse_metric_option,
     positive,
     report_failures,
-    settling,
     write_report,
 )
 from decoding.cli.running import add_running, check_running, corpus_outcomes
@@ -99,13 +99,13 @@ def run(arguments: argparse.Namespace) -> int:
     from decoding.plots import line_plots, plot, plot_format
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
-    metric = parsed_metric(arguments.metric)
+    metric = parse_metric_option(arguments.metric)
     grid = _grid(arguments)
-    references = opened_references(arguments)
+    references = open_references(arguments)
     task = TuningTask(grid, metric, references)
     failures = Failures()
     rows, segments, records = None, 0, 0
-    first = settling(references, arguments, required=True)
+    first = make_settler(references, arguments, required=True)
     with corpus_outcomes(task, arguments, first=first) as outcomes:
         for outcome in outcomes:
             records += outcome.position >= 0
@@ -115,14 +115,14 @@ def run(arguments: argparse.Namespace) -> int:
                 segments += 1
                 rows = outcome.result if rows is None else rows + outcome.result
     if rows is None:
-        raise nothing_done(failures, "nothing could be searched")
+        raise explain_nothing_done(failures, "nothing could be searched")
     report_failures(failures)
     if references is not None:
         references.finish(records)
     table = tuning_table(grid, metric, rows, segments)
     picture = line_plots(plot(table).panels, picture_format) if arguments.plot else b""
     write_report(arguments, _tsv(table).encode("utf-8"), picture)
-    print_summary(_for_people(table, arguments))
+    print_summary(_format_summary(table, arguments))
     return 1 if failures else 0
 
 
@@ -151,7 +151,7 @@ def _tsv(table: TuningTable) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def _for_people(table: TuningTable, arguments: argparse.Namespace) -> str:
+def _format_summary(table: TuningTable, arguments: argparse.Namespace) -> str:
     best = table.best
     options = {"p": best.p, "r": best.r, "T": best.T}
     if arguments.order != 4:

@@ -15,15 +15,15 @@ from decoding.cli.arguments import (
     add_output,
     add_references,
     check_inputs,
+    explain_nothing_done,
     finite,
-    nothing_done,
-    opened_references,
+    make_settler,
+    open_references,
     positive,
     report_failures,
-    settling,
     write_files,
 )
-from decoding.cli.running import add_running, check_running, corpus_outcomes, sentences_taken
+from decoding.cli.running import add_running, check_running, corpus_outcomes, take_sentences
 
 if TYPE_CHECKING:
     from decoding.minimum_risk.calibration import CalibrationReport
@@ -102,16 +102,16 @@ def run(arguments: argparse.Namespace) -> int:
     from lattices.registry import check_requirements
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
-    references = opened_references(arguments)
+    references = open_references(arguments)
     scales = tuple(dict.fromkeys([*(arguments.scales or SCALES), PLAIN_SCALE]))
     task = CalibrationTask(scales, references, arguments.normalise)
     check_requirements(*task.metrics)
     failures = Failures()
     found: list[SegmentWords] = []
     records = 0
-    first = settling(references, arguments, required=True)
+    first = make_settler(references, arguments, required=True)
     with (
-        sentences_taken(arguments, references) as taken,
+        take_sentences(arguments, references) as taken,
         corpus_outcomes(task, arguments, first=first) as outcomes,
     ):
         _check_confidences(taken)
@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
             else:
                 found.append(outcome.result)
     if not found:
-        raise nothing_done(failures, "nothing could be judged")
+        raise explain_nothing_done(failures, "nothing could be judged")
     report_failures(failures)
     if references is not None:
         references.finish(records)
@@ -138,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
         (arguments.output, report.calibration.to_json().encode()),
     )
     if not arguments.quiet:
-        print(_for_people(report, len(failures)), file=sys.stderr)
+        print(_format_summary(report, len(failures)), file=sys.stderr)
     return 1 if failures else 0
 
 
@@ -157,7 +157,7 @@ def _check_confidences(taken: Mapping[str, str]) -> None:
             )
 
 
-def _for_people(report: CalibrationReport, failed: int) -> str:
+def _format_summary(report: CalibrationReport, failed: int) -> str:
     from decoding.cli.tables import percent, table
 
     rows = []

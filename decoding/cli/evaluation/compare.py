@@ -15,7 +15,7 @@ from decoding.cli.arguments import (
     add_systems,
     add_table_format,
     check_inputs,
-    parsed_metrics,
+    parse_metric_options,
     read_systems,
     resampling_progress,
     write_report,
@@ -87,19 +87,19 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("a baseline, but no system to compare with it")
     from fstmetrics.statistics.systems import compare_systems
 
-    systems, references = read_systems(arguments, parsed_metrics(arguments), arguments.paths)
-    names, samples = _asked(arguments), _samples(arguments)
+    systems, references = read_systems(arguments, parse_metric_options(arguments), arguments.paths)
+    names, samples = _list_tests(arguments), _samples(arguments)
     pairs = len(systems[0].metrics) * (len(systems) - 1)
     total = pairs * sum(samples.get(name, 0) for name in names)
     with resampling_progress(total, arguments) as on_drawn:
         tests = _tests(arguments, on_drawn)
         compared = compare_systems(systems, references, [tests[name] for name in names])
     report = _report(compared, systems[0], arguments)
-    write_report(arguments, report.written(arguments.format))
+    write_report(arguments, report.write(arguments.format))
     return 0
 
 
-def _asked(arguments: argparse.Namespace) -> list[str]:
+def _list_tests(arguments: argparse.Namespace) -> list[str]:
     """Return the tests that were asked for, each once."""
     asked = arguments.test or ["bootstrap"]
     return [name for name in TESTS if name in asked or "all" in asked]
@@ -171,7 +171,7 @@ def _rows(
     compared: Sequence[SystemComparison], labels: Mapping[str, str], baseline: str, level: float
 ) -> list[list[str]]:
     """Return rows for people; the baseline has one under each metric."""
-    from decoding.cli.tables import p_value, signed
+    from decoding.cli.tables import format_difference, p_value
 
     interval = f"{100 * level:g} % interval"
     rows = [["metric", "system", "score", "effect", interval, "test", "p", "won", "lost"]]
@@ -189,7 +189,7 @@ def _rows(
                     label,
                     one.system,
                     f"{one.score:.4f}",
-                    signed(result.effect),
+                    format_difference(result.effect),
                     "" if result.interval is None else str(result.interval),
                     result.method,
                     p_value(result.p_value),

@@ -13,7 +13,7 @@ from decoding.cli.arguments import (
     add_systems,
     add_table_format,
     check_inputs,
-    parsed_metrics,
+    parse_metric_options,
     read_systems,
     resampling_progress,
     write_report,
@@ -78,9 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
     from fstmetrics.statistics.human import correlate_human, read_human
 
     picture_format = plot_format(arguments.plot) if arguments.plot else ""
-    metrics = parsed_metrics(arguments)
+    metrics = parse_metric_options(arguments)
     human = read_human(arguments.human, one_system=len(arguments.paths) == 1)
-    files = _matched(human, arguments.paths)
+    files = _match(human, arguments.paths)
     systems, references = read_systems(arguments, metrics, list(files.values()))
     # an accuracy over pairs of systems; of their outputs a tau, too
     pairwise = 1 if not human.by_segment else 2 if len(systems) > 1 else 0
@@ -99,13 +99,13 @@ def run(arguments: argparse.Namespace) -> int:
         )
     for line in found.notes():
         note(line)
-    text = report_of(found, arguments).written(arguments.format)
+    text = report_of(found, arguments).write(arguments.format)
     picture = scatter_plots(pictures(found), picture_format) if arguments.plot else b""
     write_report(arguments, text, picture)
     return 0
 
 
-def _matched(human: HumanScores, paths: list[str]) -> dict[str, str]:
+def _match(human: HumanScores, paths: list[str]) -> dict[str, str]:
     """Return the file of each system that people judged, and say what is left out."""
     from fstmetrics.statistics.human import match_systems
     from lattices.errors import FormatError

@@ -18,11 +18,11 @@ from decoding.cli.arguments import (
     check_inputs,
     counts,
     finite,
-    opened_references,
-    parsed_metrics,
+    make_settler,
+    open_references,
+    parse_metric_options,
     positive,
     report_failures,
-    settling,
     values,
 )
 from decoding.cli.running import (
@@ -30,7 +30,7 @@ from decoding.cli.running import (
     check_results,
     check_running,
     corpus_outcomes,
-    sentences_taken,
+    take_sentences,
 )
 from decoding.cli.terminal import note
 
@@ -137,24 +137,24 @@ def run(arguments: argparse.Namespace) -> int:
     from decoding.report.page import write_page
     from decoding.report.systems import SystemReport
     from fstmetrics.statistics.breakdown import grouping
-    from lattices.formats.streams import created
+    from lattices.formats.streams import open_output
 
     if arguments.method != "auto":
         method_class(arguments.method)
     group_of = grouping(arguments.by) if arguments.by else None
-    metrics = parsed_metrics(arguments)
+    metrics = parse_metric_options(arguments)
     systems = []
     for paths, name in zip(inputs, arguments.names or map(_name, inputs), strict=True):
         own = argparse.Namespace(**{**vars(arguments), "paths": paths})
         # where each system has all lines, each uses them up
-        references = opened_references(own)
+        references = open_references(own)
         system = SystemReport(name, metrics, group_of)
         with _outcomes(own, metrics, references) as outcomes:
             for outcome in outcomes:
                 system.add(outcome)
         check_results(system, references, "searched")
         systems.append(system)
-    with created(arguments.output) as output:
+    with open_output(arguments.output) as output:
         for part in write_page(
             systems,
             title=arguments.title,
@@ -177,7 +177,7 @@ def _outcomes(
     arguments: argparse.Namespace, metrics: tuple[Metric, ...], references: References | None
 ) -> Iterator[Iterator[Done[SegmentReport] | Failure]]:
     """Search spaces, or take the results that files have."""
-    from decoding.report.saved import is_saved, read_saved, saved_outcomes
+    from decoding.report.saved import is_saved, read_outcomes, read_saved
     from decoding.report.segments import DENSITIES, SIZES, ReportTask
     from lattices.errors import OptionError
 
@@ -190,7 +190,7 @@ def _outcomes(
             raise OptionError(f"{saved[0]} has results without references; give them by --refs")
         found, failures = read_saved(saved)
         references.settle(found)
-        yield saved_outcomes(found, failures, metrics, references)
+        yield read_outcomes(found, failures, metrics, references)
         return
     task = ReportTask(
         metrics,
@@ -200,9 +200,9 @@ def _outcomes(
         at=tuple(sorted(arguments.at or SIZES)),
         densities=tuple(sorted(arguments.densities or DENSITIES)),
     )
-    first = settling(references, arguments, required=True)
+    first = make_settler(references, arguments, required=True)
     with (
-        sentences_taken(arguments, references),
+        take_sentences(arguments, references),
         corpus_outcomes(task, arguments, first=first) as outcomes,
     ):
         yield outcomes

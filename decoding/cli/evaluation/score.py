@@ -14,9 +14,9 @@ from decoding.cli.arguments import (
     add_table_format,
     check_inputs,
     describe_system,
-    parsed_metrics,
+    parse_metric_options,
     report_failures,
-    required_references,
+    require_references,
     scoring_progress,
     write_report,
 )
@@ -84,15 +84,15 @@ def run(arguments: argparse.Namespace) -> int:
     check_inputs(arguments, "HYPS")
     _check(arguments)
     from decoding.cli.output.breakdown import write_alignments
-    from decoding.cli.output.score import written
+    from decoding.cli.output.score import write_scores
     from decoding.corpus.outcomes import Failure, Failures
     from fstmetrics.statistics.systems import Scorer, describe_layout, read_system
     from lattices.errors import FormatError
 
-    references = required_references(arguments)
+    references = require_references(arguments)
     several = len(arguments.paths) > 1
     scorer = Scorer(
-        parsed_metrics(arguments),
+        parse_metric_options(arguments),
         references,
         arguments.refs_id,
         keep=several,
@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         describe_system(system)
         systems.append(system)
     note(describe_layout(references))
-    report = written(systems, arguments)
+    report = write_scores(systems, arguments)
     write_alignments(arguments, systems)
     write_report(arguments, report)
     return 1 if failed else 0

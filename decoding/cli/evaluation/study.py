@@ -12,7 +12,7 @@ from decoding.cli.arguments import (
     add_systems,
     add_table_format,
     check_inputs,
-    parsed_metric,
+    parse_metric_option,
     positive,
     read_systems,
     resampling_progress,
@@ -163,17 +163,17 @@ def _run_char_bleu(arguments: argparse.Namespace) -> int:
     from decoding.cli.output.study import char_bleu_panels, char_bleu_report
     from fstmetrics import BLEU
     from fstmetrics.statistics.studies import char_bleu_equivalents, char_bleu_metrics
-    from fstmetrics.statistics.systems import paired_matrices
+    from fstmetrics.statistics.systems import pair_matrices
     from lattices.errors import OptionError
 
-    base = parsed_metric(arguments.metric)
+    base = parse_metric_option(arguments.metric)
     if not isinstance(base, BLEU):
         raise OptionError(f"{base}: the study is of bleu")
     metrics = char_bleu_metrics(
         base, max_n=arguments.max_n, max_m=arguments.max_m, spaces=arguments.spaces == "keep"
     )
     systems, references = read_systems(arguments, metrics, arguments.paths, keep=False)
-    matrices = paired_matrices(systems, references)
+    matrices = pair_matrices(systems, references)
     rows = [np.concatenate(of_metric) for of_metric in zip(*matrices, strict=True)]
     found = char_bleu_equivalents(metrics, rows, share=arguments.share)
     report = char_bleu_report(found, metrics, len(rows[0]))
@@ -184,11 +184,11 @@ def _run_char_bleu(arguments: argparse.Namespace) -> int:
 def _run_sweep(arguments: argparse.Namespace) -> int:
     from decoding.cli.output.study import sweep_panels, sweep_report
     from fstmetrics.statistics.human import read_human
-    from fstmetrics.statistics.studies import sweep_scored, with_option
+    from fstmetrics.statistics.studies import replace_option, sweep_over_scores
     from lattices.errors import FormatError
 
-    metric = parsed_metric(arguments.metric)
-    metrics = tuple(with_option(metric, arguments.option, value) for value in arguments.values)
+    metric = parse_metric_option(arguments.metric)
+    metrics = tuple(replace_option(metric, arguments.option, value) for value in arguments.values)
     said: list[float] | None = None
     paths = list(dict.fromkeys(arguments.paths))
     if arguments.human is not None:
@@ -197,12 +197,12 @@ def _run_sweep(arguments: argparse.Namespace) -> int:
         human = read_human(arguments.human, one_system=False)
         if human.by_segment:
             raise FormatError("scores of segments, expected one for each system", human.path)
-        files = _judged(human, paths)
+        files = _score_judged(human, paths)
         paths, said = list(files), list(files.values())
     # many metrics for many segments: too much to keep, and quickly made
     systems, references = read_systems(arguments, metrics, paths, keep=False)
     with resampling_progress(len(metrics) * arguments.samples, arguments) as on_drawn:
-        sweep = sweep_scored(
+        sweep = sweep_over_scores(
             metric,
             arguments.option,
             arguments.values,
@@ -220,7 +220,7 @@ def _run_sweep(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _judged(human: HumanScores, paths: Sequence[str]) -> dict[str, float]:
+def _score_judged(human: HumanScores, paths: Sequence[str]) -> dict[str, float]:
     """Return the score of each file that people judged, and say what is left out."""
     from fstmetrics.statistics.human import match_systems
     from lattices.errors import FormatError
@@ -243,4 +243,4 @@ def _write(arguments: argparse.Namespace, report: Report, panels: Sequence[Panel
     from decoding.plots import line_plots, plot_format
 
     picture = line_plots(panels, plot_format(arguments.plot)) if arguments.plot else b""
-    write_report(arguments, report.written(arguments.format), picture)
+    write_report(arguments, report.write(arguments.format), picture)

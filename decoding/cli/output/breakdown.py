@@ -143,17 +143,7 @@ def four_digits(score: float) -> str:
 def alignments(
     systems: Sequence[System], *, every: bool, colour: bool, width: int = 110
 ) -> list[str]:
-    """Return the sentences of all systems below their references, word below word.
-
-    Parameters
-    ----------
-    systems
-        With their sentences.
-    every
-        Whether to have segments without errors, too.
-    colour, width
-        As in :func:`decoding.cli.tables.side_by_side`.
-    """
+    """Return the sentences of all systems below their references, word below word."""
     # systems may be closest to different references
     blocks: dict[str, dict[tuple[str, ...], list[tuple[str, Sequence[Edit]]]]] = {}
     for system in systems:
@@ -195,14 +185,14 @@ def write_alignments(arguments: argparse.Namespace, systems: Sequence[System]) -
     """Write the alignments of all systems to the file of ``--pra``, if there is one."""
     if not arguments.pra:
         return
-    from lattices.formats.streams import created
+    from lattices.formats.streams import open_output
 
     # all are made before the file is: one may not align
     texts = [
         pra(system.name, ((id, found.edits) for id, found in system.judgements(sclite_aligner)))
         for system in systems
     ]
-    with created(arguments.pra) as output:
+    with open_output(arguments.pra) as output:
         output.write("".join(texts).encode("utf-8"))
 
 

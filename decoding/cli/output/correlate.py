@@ -20,7 +20,7 @@ def report_of(found: HumanCorrelations, arguments: argparse.Namespace) -> Report
     methods = [each.method for each in found.found[0].coefficients]
     header = ["metric", "systems" if found.level == "system" else "points", *methods]
     rows = [
-        [label, str(len(found.points)), *map(shown, one.coefficients)]
+        [label, str(len(found.points)), *map(show, one.coefficients)]
         for label, one in zip(labels, found.found, strict=True)
     ]
     notes.append(resampling_note(arguments.samples, arguments.seed, arguments.level, resample))
@@ -39,7 +39,7 @@ def report_of(found: HumanCorrelations, arguments: argparse.Namespace) -> Report
     )
 
 
-def shown(coefficient: Correlation) -> str:
+def show(coefficient: Correlation) -> str:
     """Return value and interval, as tables have them."""
     return "undefined" if math.isnan(coefficient.value) else str(coefficient)
 
@@ -96,7 +96,7 @@ def pictures(found: HumanCorrelations) -> list[Scatter]:
         labels = short_names([system for system, _ in found.points])
     return [
         Scatter(
-            f"Pearson {shown(one.coefficients[0])}",
+            f"Pearson {show(one.coefficients[0])}",
             str(one.metric),
             one.scores,
             found.human,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Estimates = Sequence[Sequence["Estimate"]] | None
 
 
-def written(systems: Sequence[System], arguments: argparse.Namespace) -> bytes:
+def write_scores(systems: Sequence[System], arguments: argparse.Namespace) -> bytes:
     """Return the scores of systems in the format that is asked for.
 
     Tables for people stand one below the other, the systems last; other tables are alone.
@@ -52,11 +52,11 @@ def written(systems: Sequence[System], arguments: argparse.Namespace) -> bytes:
     parts = _parts(systems, details, arguments.segments, notes)
     if arguments.format == "table":
         tables = [table(part.header, part.rows, part.left) + "\n" for part in parts]
-        above = "".join(text + "\n" for text in [*_shown(systems, arguments), *tables])
-        return above.encode("utf-8") + report.written("table")
+        above = "".join(text + "\n" for text in [*_show_alignments(systems, arguments), *tables])
+        return above.encode("utf-8") + report.write("table")
     if arguments.format != "json" and parts:
         (report,) = parts
-    return report.written(arguments.format)
+    return report.write(arguments.format)
 
 
 def _parts(
@@ -84,7 +84,7 @@ def _parts(
     return parts
 
 
-def _shown(systems: Sequence[System], arguments: argparse.Namespace) -> list[str]:
+def _show_alignments(systems: Sequence[System], arguments: argparse.Namespace) -> list[str]:
     """Return the alignments that are asked for, as wide and coloured as the terminal can."""
     if not arguments.show:
         return []

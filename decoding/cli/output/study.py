@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.output.correlate import shown
+from decoding.cli.output.correlate import show
 from decoding.cli.tables import Report, number_cell, resampling_note
 from decoding.plots import Curve, Panel
 from fstmetrics.statistics.human import short_names
@@ -117,7 +117,7 @@ def sweep_report(sweep: SystemsSweep, arguments: argparse.Namespace) -> Report:
     header = [sweep.option, *(["Pearson"] if judged else []), *short_names(sweep.systems)]
     rows = []
     for point in sweep.points:
-        correlation = [] if point.correlation is None else [shown(point.correlation)]
+        correlation = [] if point.correlation is None else [show(point.correlation)]
         scores = [f"{score:.4f}" for score in point.scores]
         rows.append([f"{point.value:g}", *correlation, *scores])
     notes = [f"the first row is of {sweep.points[0].metric}"]

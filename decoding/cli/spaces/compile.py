@@ -14,11 +14,11 @@ from decoding.cli.arguments import (
     add_reference_ids,
     file_identity,
     finite,
-    identities_read,
-    opened_references,
+    list_inputs,
+    open_references,
     option,
-    parsed_metric,
-    required_references,
+    parse_metric_option,
+    require_references,
 )
 from decoding.cli.terminal import detail, progress
 
@@ -142,7 +142,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    from lattices.formats.streams import created
+    from lattices.formats.streams import open_output
     from lattices.vocabulary import Vocabulary
 
     _check(arguments)
@@ -152,24 +152,24 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.evidence is None:
         machines = _of_references(arguments, vocabulary)
     else:
-        machines = _of_evidence(arguments, vocabulary)
+        machines = _compile_evidence(arguments, vocabulary)
     targets = _targets(arguments, list(machines))
     # all is made before anything is written
     contents = []
     with progress(None, wanted=not arguments.quiet) as shown:
         for name, machine in machines.items():
             detail(f"{name}: {machine!r}")
-            contents.append(_compiled(machine, vocabulary, arguments.text))
+            contents.append(_compile(machine, vocabulary, arguments.text))
             shown.done()
     if arguments.symbols:
         _check_text(vocabulary)
     if len(targets) > 1 or targets[0] != arguments.output:
         os.makedirs(arguments.output, exist_ok=True)
     for target, content in zip(targets, contents, strict=True):
-        with created(target) as stream:
+        with open_output(target) as stream:
             stream.write(content)
     if arguments.symbols:
-        with created(arguments.symbols) as stream:
+        with open_output(arguments.symbols) as stream:
             stream.write(
                 "".join(
                     f"{word}\t{key}\n" for key, word in _whole_table(vocabulary).items()
@@ -206,10 +206,10 @@ def _write_pairs(arguments: argparse.Namespace) -> int:
     from fstmetrics.contract import compile_for, has_machine
     from lattices.errors import OptionError
     from lattices.formats.openfst.codec import encode, with_labels
-    from lattices.formats.streams import created
+    from lattices.formats.streams import open_output
     from lattices.interop import to_columns
 
-    metric = parsed_metric(arguments.metric)
+    metric = parse_metric_option(arguments.metric)
     weight = arguments.model_weight or 0.0
     table = _Table(arguments.symbols_in)
     segments = _segments_to_compose(arguments)
@@ -229,11 +229,11 @@ def _write_pairs(arguments: argparse.Namespace) -> int:
             weighted = space.replaced(score=weight * space.score, final=final)
             numbers = table.numbers(space)
             for columns in (to_columns(weighted), machine.to_columns(space)):
-                with created(next(targets)) as stream:
+                with open_output(next(targets)) as stream:
                     stream.write(encode(with_labels(columns, numbers)))
             shown.done()
     if arguments.symbols_in is None:
-        with created(os.path.join(arguments.output, "words.txt")) as stream:
+        with open_output(os.path.join(arguments.output, "words.txt")) as stream:
             stream.write(table.lines())
     return 0
 
@@ -298,7 +298,7 @@ def _segments_to_compose(
                 options.setdefault("symbols", arguments.symbols_in)
             for space in read(path, found, **options):
                 segments.append(Segment(len(segments), path, 0, space))
-    references = opened_references(arguments)
+    references = open_references(arguments)
     if references is not None:
         references.settle(segment.id for segment in segments[:LOOKED_AT])
     made: dict[str, tuple[Lattice, tuple[Reference, ...]]] = {}
@@ -315,7 +315,7 @@ def _of_references(arguments: argparse.Namespace, vocabulary: Vocabulary) -> dic
     from fstmetrics.contract import has_machine
     from lattices.errors import OptionError
 
-    metric = parsed_metric(arguments.metric)
+    metric = parse_metric_option(arguments.metric)
     evaluators: dict[str, CompiledEvaluator] = {}
     for name, references in _segments(arguments):
         evaluator = metric.against(references)
@@ -326,14 +326,14 @@ def _of_references(arguments: argparse.Namespace, vocabulary: Vocabulary) -> dic
     return {name: evaluator.machine(vocabulary) for name, evaluator in evaluators.items()}
 
 
-def _of_evidence(arguments: argparse.Namespace, vocabulary: Vocabulary) -> dict[str, Machine]:
+def _compile_evidence(arguments: argparse.Namespace, vocabulary: Vocabulary) -> dict[str, Machine]:
     """Return the machine of linear MBR for each space, and add their words."""
     from decoding.minimum_risk.linear import linear_machine
     from fstmetrics import LinearBLEU
     from lattices import read
     from lattices.errors import OptionError
 
-    metric = parsed_metric(arguments.metric)
+    metric = parse_metric_option(arguments.metric)
     if not isinstance(metric, LinearBLEU):
         raise OptionError(f"--evidence makes machines of linear-bleu, not of {metric}")
     scale = 1.0 if arguments.scale is None else arguments.scale
@@ -351,7 +351,7 @@ def _segments(arguments: argparse.Namespace) -> Iterator[tuple[str, list[Referen
     if arguments.ref is not None:
         yield "1", arguments.ref
         return
-    references = required_references(arguments)
+    references = require_references(arguments)
     if references.layout == "plain":
         for number in range(len(references)):
             yield str(number + 1), list(references.get("", number))
@@ -377,7 +377,7 @@ def _targets(arguments: argparse.Namespace, names: list[str]) -> list[str]:
             arguments.parser.error(f"the id {name!r} cannot be a file name")
     suffix = ".txt" if arguments.text else ".fst"
     targets = [os.path.join(output, name + suffix) for name in names]
-    read = identities_read(arguments)
+    read = list_inputs(arguments)
     for target in targets:
         if file_identity(target) in read:
             arguments.parser.error(f"{target} is a file that this command reads")
@@ -386,18 +386,18 @@ def _targets(arguments: argparse.Namespace, names: list[str]) -> list[str]:
 
 def _units(evaluator: CompiledEvaluator, references: list[Reference]) -> Iterator[str]:
     """Iterate over the symbols that references have for a metric: its words, or characters."""
-    from fstmetrics.references import tokens_of
+    from fstmetrics.references import split_tokens
     from lattices.spaces import Lattice
 
     for reference in references:
         if not isinstance(reference, Lattice):
-            words = tokens_of(reference)
+            words = split_tokens(reference)
             arcs = [(place, place + 1, word) for place, word in enumerate(words)]
             reference = Lattice.from_arcs(arcs, finals=[len(words)])
         yield from evaluator.prepare(reference).space.vocabulary
 
 
-def _compiled(machine: Machine, vocabulary: Vocabulary, text: bool) -> bytes:
+def _compile(machine: Machine, vocabulary: Vocabulary, text: bool) -> bytes:
     """Return the content of the file of one segment."""
     from lattices.formats.openfst.codec import encode
 
@@ -435,13 +435,13 @@ def _text_lines(columns: FstColumns, table: SymbolTable) -> Iterator[str]:
         columns.weight.tolist(),
         strict=True,
     ):
-        arcs.setdefault(src, []).append(f"{src}\t{dst}\t{table[label]}{_spelled(cost)}\n")
+        arcs.setdefault(src, []).append(f"{src}\t{dst}\t{table[label]}{_spell(cost)}\n")
     final = columns.final.tolist()
     for state in sorted(range(len(final)), key=lambda state: state != columns.start):
         yield from arcs.get(state, ())
         if final[state] < float("inf"):
-            yield f"{state}{_spelled(final[state])}\n"
+            yield f"{state}{_spell(final[state])}\n"
 
 
-def _spelled(cost: float) -> str:
+def _spell(cost: float) -> str:
     return f"\t{cost!r}" if cost else ""

@@ -11,7 +11,7 @@ from decoding.cli.arguments import (
     add_inputs,
     add_output,
     check_inputs,
-    opened_calibration,
+    open_calibration,
     positive,
 )
 from decoding.cli.running import add_running, check_running, write_results
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     from decoding.tasks.confusion import ConfusionTask, CtmWriter, NetworkWriter
     from lattices.formats.references import read_references
 
-    calibration = opened_calibration(arguments, arguments.format in ("jsonl", "ctm"))
+    calibration = open_calibration(arguments, arguments.format in ("jsonl", "ctm"))
     sentences = None
     if arguments.start is not None:
         sentences = read_references(

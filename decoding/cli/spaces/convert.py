@@ -8,7 +8,7 @@ from decoding.cli.arguments import (
     add_inputs,
     add_references,
     check_inputs,
-    opened_references,
+    open_references,
 )
 from decoding.cli.running import add_running, check_running
 from decoding.cli.writing import add_target, transform_and_write
@@ -54,10 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "SPACES")
     check_running(arguments)
-    from decoding.corpus.transforms import InWords, Transform, WithReferences, unchanged
+    from decoding.corpus.transforms import InWords, Transform, WithReferences, keep_unchanged
 
-    references = opened_references(arguments)
-    transform: Transform = unchanged if references is None else WithReferences(references)
+    references = open_references(arguments)
+    transform: Transform = keep_unchanged if references is None else WithReferences(references)
     if arguments.words is not None:
         if not arguments.words:
             raise OptionError("--words is empty, expected what marks or separates words")

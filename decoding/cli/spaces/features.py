@@ -35,7 +35,7 @@ examples:
 """
 
 
-def _named(text: str) -> tuple[str, str]:
+def _name_file(text: str) -> tuple[str, str]:
     name, equals, source = text.partition("=")
     if not (name and equals and source) or name != name.strip() or " " in name:
         raise argparse.ArgumentTypeError(
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--add",
         metavar="NAME=SOURCE",
-        type=_named,
+        type=_name_file,
         action="append",
         required=True,
         help="name of the feature, and its values: a file, or python:MODULE:FUNCTION; may be "
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name in names:
         if names.count(name) > 1:
             arguments.parser.error(f"--add {name} is given twice")
-    from decoding.corpus.features import AddFeatures, FileValues, added_in_order, read_values
+    from decoding.corpus.features import AddFeatures, FileValues, add_in_order, read_values
 
     sources = [(name, read_values(source)) for name, source in arguments.add]
     in_order = [
@@ -79,6 +79,6 @@ def run(arguments: argparse.Namespace) -> int:
     of_segments = tuple(each for each in sources if each not in in_order)
 
     def then(outcomes: Iterable[Done[Space] | Failure]) -> Iterator[Done[Space] | Failure]:
-        return added_in_order(outcomes, in_order)
+        return add_in_order(outcomes, in_order)
 
     return transform_and_write(arguments, AddFeatures(of_segments), then=then if in_order else None)

@@ -12,10 +12,10 @@ from decoding.cli.arguments import (
     add_inputs,
     add_output,
     check_inputs,
-    nothing_done,
+    explain_nothing_done,
     report_failures,
 )
-from decoding.cli.running import add_running, check_running, corpus_outcomes, unscored_lines
+from decoding.cli.running import add_running, check_running, corpus_outcomes, explain_unscored
 from decoding.cli.terminal import note
 from decoding.plain_json import json_text
 
@@ -60,13 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_running(arguments)
     from decoding.corpus.outcomes import Failure, Failures
     from decoding.tasks.info import InfoTask
-    from lattices.formats.streams import created
+    from lattices.formats.streams import open_output
 
     failures = Failures()
     total = _Total()
     with (
-        created(arguments.output) as output,
-        _all_digits(),
+        open_output(arguments.output) as output,
+        _allow_all_digits(),
         corpus_outcomes(InfoTask(), arguments) as outcomes,
     ):
         write = _WRITERS[arguments.format](output)
@@ -77,18 +77,18 @@ def run(arguments: argparse.Namespace) -> int:
                 total.add(outcome.result)
                 write(outcome.id, {name: outcome.result[name] for name in COLUMNS})
         if not total.segments:
-            raise nothing_done(failures, "nothing could be measured")
+            raise explain_nothing_done(failures, "nothing could be measured")
         write(None, total.row())
         write.close()
     report_failures(failures)
-    for line in unscored_lines(total.row()):
+    for line in explain_unscored(total.row()):
         note(line)
     return 1 if failures else 0
 
 
 @contextmanager
-def _all_digits() -> Iterator[None]:
-    """Let the exact number of paths be printed, however long it is."""
+def _allow_all_digits() -> Iterator[None]:
+    """Lift Python's limit on the digits of a printed number."""
     if not hasattr(sys, "set_int_max_str_digits"):
         yield
         return
@@ -147,15 +147,11 @@ class _Table:
         self._rows: list[list[str]] = []
 
     def __call__(self, name: str | None, row: dict[str, Any]) -> None:
-        from decoding.cli.tables import shortened
+        from decoding.cli.tables import shorten
 
         shown = f"total of {row['segments']}" if name is None else name
         cells = [
-            "-"
-            if value is None
-            else f"{value:.1f}"
-            if isinstance(value, float)
-            else shortened(value)
+            "-" if value is None else f"{value:.1f}" if isinstance(value, float) else shorten(value)
             for value in (row[column] for column in COLUMNS)
         ]
         self._rows.append([shown, *cells])

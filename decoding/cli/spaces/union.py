@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import add_inputs, check_inputs, positive
 from decoding.cli.terminal import Progress, detail, note, progress
-from decoding.cli.writing import add_target, made_ready, target_of, write_outcomes
+from decoding.cli.writing import add_target, prepare_results, target_of, write_outcomes
 
 if TYPE_CHECKING:
     from decoding.corpus.encoding import Ready, Target
@@ -64,15 +64,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _join(arguments: argparse.Namespace, target: Target, shown: Progress) -> int:
     from decoding.corpus.runner import run as run_corpus
-    from decoding.corpus.transforms import unchanged
-    from decoding.lists import joined
+    from decoding.corpus.transforms import keep_unchanged
+    from decoding.reranking import join_spaces
     from decoding.tasks.spaces import SpacesTask
 
     for path in arguments.paths:
         detail(f"reading {path}")
     inputs = [
         run_corpus(
-            SpacesTask(unchanged),
+            SpacesTask(keep_unchanged),
             [path],
             format=arguments.input_format,
             options=dict(arguments.option),
@@ -87,10 +87,10 @@ def _join(arguments: argparse.Namespace, target: Target, shown: Progress) -> int
         nonlocal incomplete
         incomplete += len(parts) < len(inputs)
         shown.done()
-        return target.ready(joined(parts))
+        return target.ready(join_spaces(parts))
 
     def watched() -> Iterator[Done[Ready] | Failure]:
-        yield from made_ready(merged(inputs), ready)
+        yield from prepare_results(merge(inputs), ready)
         # what is said now has a line of its own
         shown.close()
 
@@ -100,7 +100,7 @@ def _join(arguments: argparse.Namespace, target: Target, shown: Progress) -> int
     return code
 
 
-def merged(
+def merge(
     inputs: Iterable[Iterator[Done[Space] | Failure]],
 ) -> Iterator[Done[list[Space]] | Failure]:
     """Bring together the segments of several inputs that have one id.
@@ -114,7 +114,7 @@ def merged(
     failures: list[Failure] = []
     sources = [_Source(outcomes, failures) for outcomes in inputs]
     for number, source in enumerate(sources, start=1):
-        for done in source.rest():
+        for done in source.read_rest():
             found = [done, *(other.find(done.id) for other in sources[number:])]
             parts = [part.result for part in found if part is not None]
             yield from failures
@@ -145,7 +145,7 @@ class _Source:
             self._held[done.id] = done
         return self._held.pop(name)
 
-    def rest(self) -> Iterator[Done[Space]]:
+    def read_rest(self) -> Iterator[Done[Space]]:
         """Iterate over the segments that were not asked for, in order."""
         yield from self._held.values()
         self._held = {}

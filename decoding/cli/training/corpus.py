@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decoding.cli.arguments import nothing_done, report_failures, settling
+from decoding.cli.arguments import explain_nothing_done, make_settler, report_failures
 from decoding.cli.running import corpus_outcomes
 from decoding.corpus.outcomes import Done, Failures, Segment
 from decoding.corpus.transforms import Rescored
@@ -47,9 +47,9 @@ class _Referenced:
     metrics: tuple[Metric, ...]
 
     def process(self, segments: Sequence[Segment]) -> list[TrainingSegment]:
-        return [self._checked(segment) for segment in segments]
+        return [self._check(segment) for segment in segments]
 
-    def _checked(self, segment: Segment) -> TrainingSegment:
+    def _check(self, segment: Segment) -> TrainingSegment:
         space = segment.space
         found = segment.references(self.references, required=True)
         if space.features is None or not space.feature_names:
@@ -109,19 +109,12 @@ class TrainingCorpus:
 
 
 def read_corpus(arguments: argparse.Namespace, references: References | None) -> TrainingCorpus:
-    """Read all segments as the arguments say.
-
-    Raises
-    ------
-    FormatError, OptionError
-        If there is none to train on, if references do not fit, or if spaces are of models that
-        have nothing to do with each other.
-    """
+    """Read all segments as the arguments say."""
     segments: list[TrainingSegment] = []
     failures = Failures()
     records = 0
     task = _Referenced(references, tuple(map(parse_metric, arguments.metric or [])))
-    first = settling(references, arguments, required=True)
+    first = make_settler(references, arguments, required=True)
     with corpus_outcomes(task, arguments, first=first) as outcomes:
         for outcome in outcomes:
             records += outcome.position >= 0
@@ -137,7 +130,7 @@ def read_corpus(arguments: argparse.Namespace, references: References | None) ->
             report_failures(failures)
             raise
     if not segments:
-        raise nothing_done(failures, "nothing to train on")
+        raise explain_nothing_done(failures, "nothing to train on")
     check_one_model([segment.space for segment in segments])
     return TrainingCorpus(tuple(segments), failures)
 
@@ -178,11 +171,11 @@ def check_one_model(spaces: Sequence[Space]) -> None:
     for space in spaces:
         if root(space.feature_names[0]) != home:
             raise OptionError(
-                f"segment {spaces[0].id!r} has the features {_listed(spaces[0])} and segment "
-                f"{space.id!r} {_listed(space)}: they are not of one model"
+                f"segment {spaces[0].id!r} has the features {_list(spaces[0])} and segment "
+                f"{space.id!r} {_list(space)}: they are not of one model"
             )
 
 
-def _listed(space: Space) -> str:
+def _list(space: Space) -> str:
     names = space.feature_names
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

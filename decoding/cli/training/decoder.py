@@ -14,7 +14,7 @@ from typing import Any
 
 import lattices
 from decoding.cli.terminal import note
-from decoding.plain_json import check_seal, read_json, sealed_json
+from decoding.plain_json import check_seal, read_json, seal_json
 from decoding.training.learner import HeldOut, Learner
 from decoding.training.loop import DecoderLoop
 from fstmetrics import Metric
@@ -32,25 +32,6 @@ _SEGMENTS = "segments.json"
 @dataclass(frozen=True)
 class CommandDecoder:
     r"""A decoder that is a command of the shell.
-
-    Parameters
-    ----------
-    command : str
-        Run by the shell with ``{weights}`` replaced by the name of a file with the weights, and
-        ``{output}`` by the name of the file to write, to which a suffix may be added. Without
-        ``{output}`` the standard output is read.
-    write_weights : callable
-        Called with weights and the name of a file.
-    format, options
-        As in :func:`lattices.read`.
-
-    Raises
-    ------
-    OptionError
-        If the command does not take weights.
-    EngineError
-        When called, if the command fails or writes nothing: with its exit code and the last
-        lines of its standard error.
 
     Examples
     --------
@@ -161,7 +142,7 @@ def run_loop(
     quiet: bool,
 ) -> DecoderLoop[Learner]:
     """Train with the decoder in the loop, and return the loop when it has ended."""
-    ordered = OrderedDecoder(decoder, _known_segments(checkpoint))
+    ordered = OrderedDecoder(decoder, _read_known_segments(checkpoint))
     if ordered.ids:
         note(f"going on with the run in {checkpoint}")
 
@@ -190,7 +171,7 @@ def _tell(loop: DecoderLoop[Learner], metric: Metric) -> None:
     )
 
 
-def _known_segments(folder: str | None) -> list[str]:
+def _read_known_segments(folder: str | None) -> list[str]:
     """Return the order of segments that an earlier run has kept."""
     if folder is None:
         return []
@@ -206,8 +187,8 @@ def _known_segments(folder: str | None) -> list[str]:
 
 
 def _keep_segments(folder: str, ids: list[str]) -> None:
-    from lattices.formats.streams import created
+    from lattices.formats.streams import open_output
 
     os.makedirs(folder, exist_ok=True)
-    with created(os.path.join(folder, _SEGMENTS)) as stream:
-        stream.write(sealed_json({"segments": ids}))
+    with open_output(os.path.join(folder, _SEGMENTS)) as stream:
+        stream.write(seal_json({"segments": ids}))

@@ -17,11 +17,6 @@ _APART = ("start", "seed")
 def learner_options(kind: type[Learner], given: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Return options of a learner from text, as its fields say what they are.
 
-    Raises
-    ------
-    OptionError
-        For an option that the learner does not have, or that is no such thing.
-
     Examples
     --------
     >>> from decoding.training.mert import MERT
@@ -42,15 +37,7 @@ def learner_options(kind: type[Learner], given: Iterable[tuple[str, str]]) -> di
 
 
 def resume(learner: Learner, path: str, task: TrainingTask) -> Learner:
-    """Return the learner of a checkpoint, which has the same options and the same task.
-
-    Raises
-    ------
-    OptionError
-        If it has not.
-    FormatError
-        If the file is no checkpoint of such a learner.
-    """
+    """Return the learner of a checkpoint, which has the same options and the same task."""
     found = type(learner).load(path)
     if json.dumps(found.options()) != json.dumps(learner.options()):
         ours, theirs = learner.options(), found.options()

@@ -14,14 +14,14 @@ from decoding.cli.training.corpus import TrainingCorpus
 from decoding.training.learner import History, Learner
 from fstmetrics import Metric
 from fstmetrics.contract import quality
-from lattices.formats.streams import created
+from lattices.formats.streams import open_output
 from lattices.formats.weights import write_weights
 
 #: rounds that are all shown; of more, the better ones
 MOST_ROUNDS = 30
 
 
-def write_weights_as_asked(
+def write_weights_to(
     arguments: argparse.Namespace, weights: Mapping[str, float], path: str
 ) -> None:
     """Write weights to any file in the format of the arguments."""
@@ -35,19 +35,19 @@ def write_results(
     with ExitStack() as stack:
         # takes its name after the weights have theirs
         if arguments.history is not None:
-            columns = all_rounds(learner).as_columns()
-            stream = stack.enter_context(created(arguments.history))
+            columns = list_rounds(learner).as_columns()
+            stream = stack.enter_context(open_output(arguments.history))
             for row in [columns, *zip(*columns.values(), strict=True)]:
                 stream.write("\t".join(map(_cell, row)).encode("utf-8") + b"\n")
             stream.flush()
-        write_weights_as_asked(arguments, weights, arguments.output)
+        write_weights_to(arguments, weights, arguments.output)
     if arguments.plot:
         from decoding.plots import plot
 
         plot(learner.history).save(arguments.plot)
 
 
-def all_rounds(learner: Learner) -> History:
+def list_rounds(learner: Learner) -> History:
     """Return what a learner began with, and its rounds."""
     began = learner.began
     # of later fits the last round before them is the start
@@ -60,7 +60,7 @@ def print_rounds(learner: Learner, metric: Metric) -> None:
 
     Of many rounds, those that are the best so far, and the last.
     """
-    rounds = all_rounds(learner)
+    rounds = list_rounds(learner)
     (label,), _ = headings([metric])
     head = ["round", label, *(["held out"] if rounds[0].held_out is not None else []), ""]
     rows = []

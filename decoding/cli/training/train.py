@@ -16,12 +16,12 @@ from decoding.cli.arguments import (
     add_references,
     check_inputs,
     lower_name,
-    opened_references,
+    open_references,
     option,
-    parsed_metrics,
+    parse_metric_options,
     positive,
     report_failures,
-    required_references,
+    require_references,
 )
 from decoding.cli.terminal import note, print_summary, say
 
@@ -171,16 +171,16 @@ def run(arguments: argparse.Namespace) -> int:
     from lattices.formats.weights import read_weights
     from lattices.options import split_named
 
-    metrics = parsed_metrics(arguments)
+    metrics = parse_metric_options(arguments)
     name, given = split_named(arguments.learner)
     kind = learner_named(name)
     start = None if arguments.start is None else dict(read_weights(arguments.start))
     options = learner_options(kind, [*given, *arguments.set])
     learner = kind(start=start, seed=arguments.seed, **options)
-    dev = _held_out(arguments)
+    dev = _read_held_out(arguments)
     if arguments.decoder is not None:
-        return _run_decoder(arguments, learner, metrics, required_references(arguments), dev)
-    return _run_spaces(arguments, learner, metrics, opened_references(arguments), dev)
+        return _run_decoder(arguments, learner, metrics, require_references(arguments), dev)
+    return _run_spaces(arguments, learner, metrics, open_references(arguments), dev)
 
 
 def _check_usage(arguments: argparse.Namespace) -> None:
@@ -193,7 +193,7 @@ def _check_usage(arguments: argparse.Namespace) -> None:
     elif not (arguments.start and arguments.refs):
         error("--decoder needs --start and --refs")
     elif arguments.average:
-        error("--average goes without --decoder: nobody has decoded with an average")
+        error("--average cannot be used with --decoder")
     elif arguments.plot and arguments.iterations < 2:
         error("--plot draws rounds of training, which --iterations 1 has none of")
     if arguments.plot == STANDARD:
@@ -220,7 +220,7 @@ def _is_there(checkpoint: str) -> bool:
     return os.path.exists(checkpoint)
 
 
-def _held_out(arguments: argparse.Namespace) -> TrainingCorpus | None:
+def _read_held_out(arguments: argparse.Namespace) -> TrainingCorpus | None:
     """Return the spaces of --dev; whatever is wrong with them is said before training."""
     if not arguments.dev:
         return None
@@ -228,7 +228,7 @@ def _held_out(arguments: argparse.Namespace) -> TrainingCorpus | None:
 
     others = {"paths": arguments.dev, "refs": arguments.dev_refs}
     asked = argparse.Namespace(**{**vars(arguments), **others})
-    return read_corpus(asked, opened_references(asked))
+    return read_corpus(asked, open_references(asked))
 
 
 def _run_spaces(
@@ -244,14 +244,14 @@ def _run_spaces(
         print_rounds,
         print_scores,
         write_results,
-        write_weights_as_asked,
+        write_weights_to,
     )
     from decoding.training.learner import TrainingTask
 
     corpus = read_corpus(arguments, references)
     begun = learner.initial_weights(corpus.feature_names)
     # what cannot be written is better said before training than after it
-    write_weights_as_asked(arguments, begun, os.devnull)
+    write_weights_to(arguments, begun, os.devnull)
     if arguments.resume:
         if os.path.exists(arguments.checkpoint):
             task = TrainingTask(
@@ -261,7 +261,7 @@ def _run_spaces(
         done = len(learner.history)
         note(f"going on after {done} rounds" if done else "there is nothing to resume")
     if not (learner.history and learner.finished):
-        with _explained(arguments):
+        with _explain(arguments):
             learner.fit(
                 corpus.spaces,
                 corpus.references,
@@ -309,18 +309,18 @@ def _run_decoder(
         print_scores,
         print_table,
         write_results,
-        write_weights_as_asked,
+        write_weights_to,
     )
 
     begun = dict(learner.weights)
-    write_weights_as_asked(arguments, begun, os.devnull)
+    write_weights_to(arguments, begun, os.devnull)
     decoder = CommandDecoder(
         arguments.decoder,
-        lambda weights, path: write_weights_as_asked(arguments, weights, path),
+        lambda weights, path: write_weights_to(arguments, weights, path),
         arguments.input_format,
         dict(arguments.option),
     )
-    with _explained(arguments):
+    with _explain(arguments):
         loop = run_loop(
             decoder,
             learner,
@@ -354,7 +354,7 @@ def _report_failures(*corpora: TrainingCorpus | None) -> bool:
 
 
 @contextmanager
-def _explained(arguments: argparse.Namespace) -> Iterator[None]:
+def _explain(arguments: argparse.Namespace) -> Iterator[None]:
     """Tell the user how to go on after an interrupt, and what a metric that cannot search needs."""
     from lattices.errors import EngineError, OptionError
 

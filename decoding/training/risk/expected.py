@@ -42,8 +42,8 @@ import numpy as np
 
 from decoding import _native
 from decoding.training.risk.graphs import DerivationGraph
-from decoding.training.risk.lists import DerivationList, list_expectation
 from decoding.training.risk.problem import Estimation, EstimationOptions, RiskProblem
+from decoding.training.risk.sentence_lists import DerivationList, list_expectation
 from fstmetrics import Evaluator
 from fstmetrics.contract import EVALUATOR, EVALUATORS
 from lattices.arrays import FloatColumn, floats
@@ -88,35 +88,7 @@ def expectation(
     tilt: float = 0.0,
     surprise: bool = False,
 ) -> Expectation:
-    """Return what to expect of the value of a random derivation.
-
-    Parameters
-    ----------
-    graph : DerivationGraph
-    score : float64 column, one entry a slot
-    scale : float
-        Of the scores.
-    tilt : float
-        The weight of the value itself in the exponent: for softmax-margin, the cost.
-    surprise : bool
-        Expect the logarithm of one over the probability, in the place of the value; its mean
-        is the entropy of the distribution over derivations, in nats.
-
-    Returns
-    -------
-    Expectation
-        Cost: O(edges and tails).
-
-    Examples
-    --------
-    >>> from decoding.training.risk.graphs import list_graph
-    >>> graph, score = list_graph(floats([1.0, 0.0])), floats([2.0, 2.0])
-    >>> found = expectation(graph, score)
-    >>> found.mean, found.variance, found.gradient.tolist()
-    (0.5, 0.25, [0.25, -0.25])
-    >>> round(expectation(graph, score, surprise=True).mean, 4)
-    0.6931
-    """
+    """Return what to expect of the value of a random derivation."""
     total, mean, variance, gradient, count = _native.expectation(
         graph.columns, floats(score), float(scale), float(tilt), surprise
     )
@@ -154,8 +126,8 @@ class RiskEstimate:
     estimator : {"rows", "list", "k-best", "samples"}
         What it is over.
     standard_error : float
-        Of ``expected``: 0 if it is exact, what chance leaves open if paths were drawn, and NaN
-        for the k best, whose error is not known.
+        Of ``expected``: 0 if it is exact, what chance leaves open if paths were drawn, and NaN for
+        the k best, whose error is not known.
     coverage : float
         The probability of the paths that were looked at, each counted once.
     pairs : int
@@ -187,25 +159,6 @@ def risk(
 
     Cost: for a lattice its product with rows (typically some thousand pairs for some hundred
     arcs, a few milliseconds), then a pass up and one down; for a list, one pass of the scorer.
-
-    Parameters
-    ----------
-    space : Lattice, Forest or NBest
-    evaluator : Evaluator
-        ``metric.against(references)``. A metric without an exact machine, as BLEU, is exact on
-        lists, and is always ``beyond`` the budget on lattices and forests.
-    weights : mapping or column, optional
-        Weights of the features; without them the scores of the space are the model's.
-    **options
-        The fields of :class:`decoding.training.risk.problem.Estimation`: ``temperature``,
-        ``budget``, ``beyond``, ``k``, ``samples``, ``seed``.
-
-    Raises
-    ------
-    OptionError
-        Beyond the budget, if ``beyond`` is ``"raise"``; if a list is empty.
-    SpaceError
-        If a lattice has no complete path.
 
     Examples
     --------
@@ -253,7 +206,7 @@ def risks(
     def one(place: int) -> RiskEstimate:
         problem = RiskProblem(spaces[place], evaluators[place], budget=how.budget)
         score = problem.scores(weights)
-        some = problem.some(score, how, (how.seed, place))
+        some = problem.list_substitutes(score, how, (how.seed, place))
         return estimate(problem, score, how.temperature, some)
 
     places = range(len(spaces))
@@ -269,16 +222,7 @@ def estimate(
     temperature: float = 1.0,
     some: DerivationList | None = None,
 ) -> RiskEstimate:
-    """Return the risk of a space that is ready, under the scores in its slots.
-
-    Parameters
-    ----------
-    problem : RiskProblem
-    score : float64 column, one entry a slot
-    temperature : float
-    some : DerivationList, optional
-        What stands in for the space; needed where :attr:`RiskProblem.graph` is None.
-    """
+    """Return the risk of a space that is ready, under the scores in its slots."""
     scale = problem.scale(score, temperature)
     whole = expectation(problem.plain, score, scale=scale, surprise=True)
     estimator: Estimator
@@ -302,8 +246,8 @@ def estimate(
         entropy=whole.mean,
         arc_gradient=floats(gradient[:arcs]),
         final_gradient=floats(gradient[arcs:]),
-        gradient=problem.in_features(gradient),
-        entropy_gradient=problem.in_features(whole.gradient),
+        gradient=problem.to_feature_gradient(gradient),
+        entropy_gradient=problem.to_feature_gradient(whole.gradient),
         exact=exact,
         estimator=estimator,
         standard_error=error,

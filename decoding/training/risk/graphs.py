@@ -18,7 +18,7 @@ import numpy as np
 from decoding._native import DerivationColumns, lattice_derivations, row_derivations, word_states
 from fstmetrics import Evaluator
 from fstmetrics.contract import CompiledEvaluator, Machine, compile_for, nbest_stats, scores_of
-from lattices.algorithms.paths import no_complete_path
+from lattices.algorithms.paths import explain_no_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import SpaceError
@@ -40,7 +40,7 @@ class DerivationGraph:
         As in :class:`lattices.Forest`.
     slot : int32 column, one entry an edge
         Where the score of the edge stands: the arc of a lattice, or the number of arcs plus the
-        state for ending there; the edge of a forest; the entry of a list; :attr:`slots` for none.
+        state for ending there; the edge of a forest; the entry of a list.
     gain : float64 column, one entry an edge
         What the edge adds to the value of a derivation, which begins with :attr:`base`.
     base : float
@@ -128,11 +128,6 @@ def lattice_graph(
 
     None if it has more than ``budget`` pairs, or if the machine is not the metric itself but a
     bound of it or like it. Cost: that of the product.
-
-    Raises
-    ------
-    SpaceError
-        If the lattice has no complete path.
     """
     prepared, machine = compile_for(lattice, evaluator)
     if machine.relation != "exact":
@@ -152,7 +147,7 @@ def lattice_graph(
             ints(final_slot),
         )  # fmt: skip
     except SpaceError:
-        raise no_complete_path(lattice) from None
+        raise explain_no_path(lattice) from None
     if found is None:
         return None
     columns, opening = found

@@ -10,10 +10,10 @@ import numpy as np
 
 from decoding.training.learner import TrainingTask
 from decoding.training.margin_updates import Constraint, PairLearner, risk_pulls
-from decoding.training.online import Descent, minimised
-from decoding.training.risk.corpus import RiskTerms, RiskValue, denominators, has_denominator
-from decoding.training.risk.lists import DerivationList, joined
+from decoding.training.online import Descent, minimise
+from decoding.training.risk.corpus_risk import RiskTerms, RiskValue, denominators, has_denominator
 from decoding.training.risk.problem import Beyond, Estimation
+from decoding.training.risk.sentence_lists import DerivationList, join_lists
 from decoding.training.training_corpus import LearnerCorpus
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
@@ -182,7 +182,7 @@ class Risk(PairLearner):
         self.weights = self.initial_weights(corpus.names)
         self.state = {
             "temperature": 0, "round": 0, "loss": None, "descent": {}, "decoded": [],
-            "squares": self.squares(),
+            "squares": self.square_units(),
         }  # fmt: skip
         return corpus.score(corpus.vector(self.weights))
 
@@ -193,7 +193,7 @@ class Risk(PairLearner):
         """
         place = min(self.state.get("temperature", 0), len(self.temperatures) - 1)
         pulls = risk_pulls(*self.margins(constraints), self.temperatures[place])
-        return self.pulled(constraints, pulls, self.rate)
+        return self.pull(constraints, pulls, self.rate)
 
     def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
         """Run L-BFGS, or go over all segments once."""
@@ -225,14 +225,14 @@ class Risk(PairLearner):
     ) -> tuple[float, float, dict[str, float]]:
         """Move the weights by L-BFGS; return loss, expected metric and shares of estimators."""
         everyone = range(len(self._ready_terms.problems))
-        kbest_fallback = self._accumulated(here)
+        kbest_fallback = self._accumulate(here)
 
         def loss(point: FloatColumn) -> tuple[float, FloatColumn]:
             here[moves] = point / units
             found = self._ready_terms.value(here, everyone, temperature, kbest_fallback)
             return found.loss, found.gradient[moves] / units
 
-        found = minimised(
+        found = minimise(
             loss, here[moves] * units, l2=self.l2, l1=self.l1, most_iterations=self.iterations
         )
         here[moves] = found.point / units
@@ -260,7 +260,7 @@ class Risk(PairLearner):
         kinds: list[tuple[bool, bool]] = []
         for first in range(0, len(order), self.batch):
             places = order[first : first + self.batch]
-            kbest_fallback = self._stand_ins(here, places, temperature, [seed, first])
+            kbest_fallback = self._find_substitutes(here, places, temperature, [seed, first])
             found = terms.value(here, places, temperature, kbest_fallback)
             point = descent.step(point, found.gradient[moves] / units)
             here[moves] = point / units
@@ -276,30 +276,32 @@ class Risk(PairLearner):
     def _ready_terms(self) -> RiskTerms:
         return cast(RiskTerms, self._terms)
 
-    def _accumulated(self, weights: FloatColumn) -> dict[int, DerivationList]:
+    def _accumulate(self, weights: FloatColumn) -> dict[int, DerivationList]:
         """Return the best paths under these and all earlier weights, for segments that need it."""
         terms, state = self._ready_terms, self.state
-        if not terms.beyond(range(len(terms.problems))):
+        if not terms.find_inexact(range(len(terms.problems))):
             return {}
         state["decoded"].append(weights.tolist())
         if self._decoded != state["decoded"][: len(self._decoded)]:
             self._lists, self._decoded = {}, []
         for decoded in state["decoded"][len(self._decoded) :]:
-            found = self._stand_ins(floats(decoded), range(len(terms.problems)), 1.0, [])
+            found = self._find_substitutes(floats(decoded), range(len(terms.problems)), 1.0, [])
             for place, some in found.items():
                 old = self._lists.get(place)
-                self._lists[place] = some if old is None else joined(old, some)
+                self._lists[place] = some if old is None else join_lists(old, some)
             self._decoded.append(decoded)
         return dict(self._lists)
 
-    def _stand_ins(
+    def _find_substitutes(
         self, weights: FloatColumn, places: Sequence[int], temperature: float, seed: list[int]
     ) -> dict[int, DerivationList]:
-        """Return what stands in, under the weights, for segments beyond the budget."""
+        """Return lists in place of segments beyond the budget, under the weights."""
         terms, how = self._ready_terms, self._estimation(temperature)
         found = {}
-        for place in terms.beyond(places):
-            some = terms.problems[place].some(terms.scores(place, weights), how, [*seed, place])
+        for place in terms.find_inexact(places):
+            some = terms.problems[place].list_substitutes(
+                terms.scores(place, weights), how, [*seed, place]
+            )
             if some is not None:
                 found[place] = some
         return found

@@ -17,11 +17,11 @@ from decoding.training.risk.graphs import (
     nbest_graph,
     plain_graph,
 )
-from decoding.training.risk.lists import DerivationList, best_list, drawn_list
+from decoding.training.risk.sentence_lists import DerivationList, best_list, draw_list
 from fstmetrics import Evaluator
 from fstmetrics.contract import has_machine
-from lattices.algorithms.paths import no_complete_path
-from lattices.algorithms.trimming import useful_states
+from lattices.algorithms.paths import explain_no_path
+from lattices.algorithms.trimming import find_useful_states
 from lattices.arrays import FloatColumn, floats
 from lattices.caching import cached_property
 from lattices.errors import OptionError
@@ -51,7 +51,7 @@ class Estimation:
     ----------
     temperature : float
         Scores are divided by it: towards 0 the best path takes all, at infinity all paths are
-        equally likely. Greater than 0.
+        equally likely.
     budget : int
         The most pairs of a state (or node) and a row (or matrix of rows).
     beyond : {"k-best", "sample", "raise"}
@@ -91,20 +91,6 @@ class RiskProblem:
     Scores are in *slots*: one for each arc of a lattice and then one for each state, for ending
     there; one for each edge of a forest; one for each entry of a list.
 
-    Parameters
-    ----------
-    space : Lattice, Forest or NBest
-    evaluator : Evaluator
-    budget : int
-        The most pairs of a state (or node) and a row (or matrix of rows).
-
-    Raises
-    ------
-    OptionError
-        If the space is an empty list.
-    SpaceError
-        If it is a lattice without a complete path.
-
     Examples
     --------
     >>> from fstmetrics import WER
@@ -117,8 +103,8 @@ class RiskProblem:
     def __init__(self, space: Space, evaluator: Evaluator, *, budget: int = DEFAULT_BUDGET) -> None:
         self.space, self.evaluator, self.budget = space, evaluator, budget
         check_filled([space])
-        if isinstance(space, Lattice) and not useful_states(space)[space.start]:
-            raise no_complete_path(space)
+        if isinstance(space, Lattice) and not find_useful_states(space)[space.start]:
+            raise explain_no_path(space)
 
     @property
     def is_list(self) -> bool:
@@ -146,12 +132,7 @@ class RiskProblem:
         self.__dict__.pop("graph", None)
 
     def exact_graph(self) -> DerivationGraph:
-        """Return :attr:`graph`, or say why there is none.
-
-        Raises
-        ------
-        OptionError
-        """
+        """Return :attr:`graph`, or say why there is none."""
         if self.graph is None:
             name = f"{type(self.space).__name__} {self.space.id!r}"
             if not has_machine(self.evaluator):
@@ -197,11 +178,11 @@ class RiskProblem:
             return floats(np.append(space.score, np.where(space.final > -np.inf, space.final, 0.0)))
         return space.score
 
-    def in_features(self, gradient: FloatColumn) -> FloatColumn:
+    def to_feature_gradient(self, gradient: FloatColumn) -> FloatColumn:
         """Return a gradient by scores as one by the weights of features."""
         return floats(self.features.T @ gradient)
 
-    def scored(self, score: FloatColumn) -> Space:
+    def rescore(self, score: FloatColumn) -> Space:
         """Return the space with the scores of its slots."""
         if not isinstance(self.space, Lattice):
             return self.space.replaced(score=score)
@@ -210,12 +191,7 @@ class RiskProblem:
         return self.space.replaced(score=score[:arcs], final=final)
 
     def scale(self, score: FloatColumn, temperature: float) -> float:
-        """Return one over the temperature, if scores so divided are still numbers.
-
-        Raises
-        ------
-        OptionError
-        """
+        """Return one over the temperature, if scores so divided are still numbers."""
         scale = 1.0 / temperature
         most = float(np.abs(score).max(initial=0.0)) * max(1.0, len(score))
         if not (np.isfinite(scale) and np.isfinite(most * scale)):
@@ -225,25 +201,19 @@ class RiskProblem:
             )
         return scale
 
-    def some(
+    def list_substitutes(
         self,
         score: FloatColumn,
         how: Estimation,
         seed: int | Sequence[int] | np.random.Generator,
     ) -> DerivationList | None:
-        """Return derivations that stand in for the space; None if it is within the budget.
-
-        Raises
-        ------
-        OptionError
-            If it is not, and ``beyond`` is ``"raise"``.
-        """
+        """Return derivations to use in place of the space; None if it is within the budget."""
         if self.graph is not None or how.beyond == "raise":
             self.exact_graph()
             return None
         # lists are always within the budget
-        space = cast("Lattice | Forest", self.scored(score))
+        space = cast("Lattice | Forest", self.rescore(score))
         if how.beyond == "k-best":
             return best_list(space, self.evaluator, how.k)
         scale = self.scale(score, how.temperature)
-        return drawn_list(space, self.evaluator, how.samples, np.random.default_rng(seed), scale)
+        return draw_list(space, self.evaluator, how.samples, np.random.default_rng(seed), scale)

@@ -35,7 +35,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from decoding.training.learner import TrainingTask
-from decoding.training.online import minimised
+from decoding.training.online import minimise
 from decoding.training.risk.expected import expectation
 from decoding.training.risk.graphs import DerivationGraph
 from decoding.training.risk.problem import RiskProblem
@@ -46,7 +46,7 @@ from lattices.algorithms.expansion import to_lattice
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Lattice, Space
-from lattices.spaces.features import Weights, widened_rows
+from lattices.spaces.features import Weights, widen_rows
 from lattices.vocabulary import EPSILON
 
 #: the longest suffix of what was said that begins n-grams, and how many words were said, at most
@@ -153,7 +153,7 @@ class ExpectedBLEU:
             said = self._metric.reference_units(evaluator.references)
             self._segments.append(_unfolded(lattice, said, order))
             rows = problem.features
-            self._features.append(widened_rows(rows, lattice.feature_names, number, rows.shape[0]))
+            self._features.append(widen_rows(rows, lattice.feature_names, number, rows.shape[0]))
 
     def value(self, weights: Weights) -> tuple[float, FloatColumn]:
         """Return xBLEU and its gradient, for weights by name or in the order of :attr:`names`."""
@@ -397,7 +397,7 @@ class XBLEU(CorpusLearner):
             value, gradient = objective.value(corpus.mapping(here))
             return -value, floats(-gradient[place] / units[moves])
 
-        found = minimised(
+        found = minimise(
             loss, floats(here[moves] * units[moves]), l2=self.l2, l1=self.l1,
             most_iterations=self.iterations,
         )  # fmt: skip

@@ -45,14 +45,8 @@ def check_schema(schema: Schema) -> None:
             )
 
 
-def conformed(batch: RecordBatch) -> RecordBatch:
-    """Return the batch in the types of :func:`table_schema`; columns it does not name are left out.
-
-    Raises
-    ------
-    FormatError
-        If a column cannot be had in its type.
-    """
+def conform(batch: RecordBatch) -> RecordBatch:
+    """Return the batch in the types of :func:`table_schema`, without other columns."""
     schema = table_schema()
     if batch.schema.equals(schema):
         return batch
@@ -70,7 +64,7 @@ def conformed(batch: RecordBatch) -> RecordBatch:
             columns.append(pa.nulls(batch.num_rows, field.type))
             continue
         try:
-            columns.append(_converted(batch.column(found[0]), field.type))
+            columns.append(_convert(batch.column(found[0]), field.type))
         except (pa.ArrowException, ValueError, TypeError) as problem:
             raise FormatError(
                 f"column {field.name!r}: {problem}, expected {field.type}"
@@ -78,7 +72,7 @@ def conformed(batch: RecordBatch) -> RecordBatch:
     return pa.record_batch(columns, schema=schema)
 
 
-def _converted(column: Any, wanted: Any) -> Any:
+def _convert(column: Any, wanted: Any) -> Any:
     pa = pyarrow()
     if column.type == wanted:
         return column
@@ -92,7 +86,7 @@ def _converted(column: Any, wanted: Any) -> Any:
         raise TypeError(f"it is {column.type}")
     texts = column.cast(pa.list_(pa.string()))
     at = texts.offsets.to_numpy()
-    # a part of a larger array has to become one of its own before it can have nulls
+    # a slice has to be copied before it can have nulls
     words = texts.values.slice(at[0], at[-1] - at[0]).dictionary_encode()
     return pa.ListArray.from_arrays(pa.array(at - at[0]), words, mask=texts.is_null())
 

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 
 from lattices.errors import FormatError
-from lattices.formats.arrow.rows import DAMAGE, Rows
 from lattices.formats.arrow.schema import WORD_COLUMNS, RecordBatch, Row, pyarrow, row_of
+from lattices.formats.arrow.segments import DAMAGE, TableRows
 from lattices.formats.base import AssembledFormat, IndexedFormat, Record, Unsupported
 from lattices.optional import require
 from lattices.spaces import Space
@@ -32,8 +32,8 @@ Source: TypeAlias = Any
 
 
 @contextmanager
-def damage_reported(path: str) -> Iterator[None]:
-    """Turn whatever pyarrow raises for a damaged file into a FormatError."""
+def report_damage(path: str) -> Iterator[None]:
+    """Turn errors of pyarrow for a damaged file into FormatError."""
     try:
         yield
     except FormatError as problem:
@@ -45,13 +45,7 @@ def damage_reported(path: str) -> Iterator[None]:
 
 
 class BatchFile(ABC):
-    """An open file: its batches by number, and where each of them begins.
-
-    Parameters
-    ----------
-    rows : list of int
-        How many segments each batch has.
-    """
+    """An open file: its batches by number, and where each of them begins."""
 
     def __init__(self, rows: list[int]) -> None:
         self.starts = np.cumsum([0, *rows])
@@ -65,14 +59,14 @@ class BatchFile(ABC):
         """Return how many segments there are."""
         return int(self.starts[-1])
 
-    def parsed(self, start: int, stop: int, vocabulary: Vocabulary) -> Iterator[Space | str]:
+    def parse(self, start: int, stop: int, vocabulary: Vocabulary) -> Iterator[Space | str]:
         """Iterate over segments, or what is wrong with them."""
         while start < stop:
             number = int(np.searchsorted(self.starts, start, side="right")) - 1
             end = min(stop, int(self.starts[number + 1]))
             try:
                 piece = self.batch(number).slice(start - int(self.starts[number]), end - start)
-                rows = Rows(piece, vocabulary)
+                rows = TableRows(piece, vocabulary)
             except FormatError as problem:
                 yield from [problem.problem] * (end - start)
             except (pyarrow().ArrowException, *DAMAGE) as problem:
@@ -110,29 +104,29 @@ class ColumnarFormat(IndexedFormat, AssembledFormat):
 
     def count(self, path: str) -> int:
         """Return how many segments a plain file holds."""
-        return len(self._opened(path))
+        return len(self._open(path))
 
     def parse_range(
         self, path: str, start: int, stop: int, vocabulary: Vocabulary | None = None, **options: Any
     ) -> list[Space | FormatError]:
         """Return the segments from number ``start`` up to ``stop``, or why there is none."""
-        file = self._opened(path)
+        file = self._open(path)
         if not 0 <= start <= stop <= len(file):
             raise IndexError(f"segments {start} to {stop} of {len(file)}")
         words = file.vocabulary if vocabulary is None else vocabulary
         return [
             FormatError(f"row {number}: {each}", path) if isinstance(each, str) else each
-            for number, each in enumerate(file.parsed(start, stop, words), start)
+            for number, each in enumerate(file.parse(start, stop, words), start)
         ]
 
-    def _opened(self, path: str) -> BatchFile:
+    def _open(self, path: str) -> BatchFile:
         status = os.stat(path)
         key = (self.name, os.path.abspath(path), status.st_mtime_ns, status.st_size)
         with _LOCK:
             if key in _OPENED:
                 _OPENED.move_to_end(key)
                 return _OPENED[key]
-        with damage_reported(path):
+        with report_damage(path):
             fresh = self.open(path)
         with _LOCK:
             # another thread may have been faster; all have to share one vocabulary
@@ -144,7 +138,7 @@ class ColumnarFormat(IndexedFormat, AssembledFormat):
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut into rows, each a stream of Arrow's own with the words that it uses."""
         number = 0
-        with damage_reported(path):
+        with report_damage(path):
             for batch in self.batches(stream):
                 # before anything is done with as many rows as the file says it has
                 batch.validate()
@@ -154,7 +148,7 @@ class ColumnarFormat(IndexedFormat, AssembledFormat):
                 except pyarrow().ArrowException:
                     whole = False
                 for row in range(batch.num_rows):
-                    yield Record(_packed(batch.slice(row, 1)) if whole else b"", path, 0, number)
+                    yield Record(_pack(batch.slice(row, 1)) if whole else b"", path, 0, number)
                     number += 1
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
@@ -162,10 +156,10 @@ class ColumnarFormat(IndexedFormat, AssembledFormat):
         if not record.payload:
             raise record.error(f"row {record.number}: the batch is damaged")
         ipc = require("pyarrow.ipc", "arrow")
-        with damage_reported(record.path):
+        with report_damage(record.path):
             batch = ipc.open_stream(record.payload).read_next_batch()
         try:
-            (found,) = Rows(batch, vocabulary)
+            (found,) = TableRows(batch, vocabulary)
         except FormatError as problem:
             raise record.error(f"row {record.number}: {problem.problem}") from problem
         if isinstance(found, Exception):
@@ -173,7 +167,7 @@ class ColumnarFormat(IndexedFormat, AssembledFormat):
         return found
 
 
-def _packed(row: RecordBatch) -> bytes:
+def _pack(row: RecordBatch) -> bytes:
     """Return one row as a stream, with no words but its own."""
     pa, ipc = pyarrow(), require("pyarrow.ipc", "arrow")
     columns = row.columns
@@ -215,7 +209,7 @@ class Sink:
         return self._written
 
     def flush(self) -> None:
-        """Do nothing: whoever lent the stream flushes it."""
+        """Do nothing: the caller flushes the stream."""
 
     def close(self) -> None:
-        """Do nothing: whoever lent the stream closes it."""
+        """Do nothing: the caller closes the stream."""

@@ -29,7 +29,7 @@ from lattices.formats.arrow.schema import (
     Numbering,
     RecordBatch,
     Row,
-    in_batches,
+    cut_into_batches,
     numbered_batch,
     numbered_schema,
     pyarrow,
@@ -77,12 +77,12 @@ class _MappedFile(BatchFile):
         self._touched += len(self._map) // self._reader.num_record_batches
         if self._touched > MOST_MAPPED:
             self._touched = 0
-            _let_go(self._map)
+            _release_pages(self._map)
         return self._reader.get_batch(number)
 
 
-def _let_go(mapped: mmap.mmap) -> None:
-    """Give the pages of a file back to the system; whoever looks at one again gets it again."""
+def _release_pages(mapped: mmap.mmap) -> None:
+    """Release the pages of a mapped file; they are read again when they are used again."""
     if hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
 
@@ -120,11 +120,11 @@ class ArrowIPC(ColumnarFormat):
         """Keep the batches until all words are known, and then write words and batches."""
         ipc = require("pyarrow.ipc", "arrow")
         numbering = Numbering()
-        numbered = (numbered_batch(piece, numbering) for piece in in_batches(parts))
+        numbered = (numbered_batch(piece, numbering) for piece in cut_into_batches(parts))
         with tempfile.TemporaryFile() as spool:
             kept = _keep(numbered, spool)
             with ipc.new_file(Sink(stream), table_schema()) as writer:
-                for batch in numbering.named(kept):
+                for batch in numbering.name_words(kept):
                     writer.write_batch(batch)
 
 

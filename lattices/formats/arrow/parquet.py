@@ -3,7 +3,7 @@
 The columns are those of :mod:`lattices.formats.space_fields`, with words as dictionary-encoded
 strings; any tool that knows Parquet can query them. Columns of other names are not read, and
 those that are missing are null. A table without labels may have rows as
-:mod:`lattices.formats.lists.rows` knows them, such as the results of commands.
+:mod:`lattices.formats.lists.table` knows them, such as the results of commands.
 
 Row groups are what is read at a time. As the end of such a file must be read first, files
 that are compressed once more, and pipes, go through a temporary file in ``TMPDIR``.
@@ -26,13 +26,13 @@ from lattices.formats.arrow.schema import (
     Numbering,
     RecordBatch,
     Row,
-    in_batches,
+    cut_into_batches,
     numbered_batch,
     row_of,
     table_schema,
 )
 from lattices.formats.base import Unsupported, choice
-from lattices.formats.lists.rows import from_rows, is_named
+from lattices.formats.lists.table import from_rows, has_usual_names
 from lattices.optional import require
 
 MAGIC = b"PAR1"
@@ -57,10 +57,10 @@ class _RowGroups(BatchFile):
         # a row group is decoded as a whole, and often read piece by piece
         with self._lock:
             if self._last is None or self._last[0] != number:
-                self._last = number, self._decoded(number)
+                self._last = number, self._decode(number)
             return self._last[1]
 
-    def _decoded(self, number: int) -> RecordBatch:
+    def _decode(self, number: int) -> RecordBatch:
         table = self._reader.read_row_group(number, use_threads=False)
         expected = int(self.starts[number + 1] - self.starts[number])
         if table.num_rows != expected:
@@ -75,8 +75,8 @@ class _TextRows(BatchFile):
     def __init__(self, table: Any) -> None:
         numbering = Numbering()
         rows = (row_of(each, Unsupported("parquet")) for each in from_rows(table.to_pylist()))
-        batches = [numbered_batch(piece, numbering) for piece in in_batches(rows)]
-        self._batches = list(numbering.named(batches))
+        batches = [numbered_batch(piece, numbering) for piece in cut_into_batches(rows)]
+        self._batches = list(numbering.name_words(batches))
         super().__init__([batch.num_rows for batch in self._batches])
 
     def batch(self, number: int) -> RecordBatch:
@@ -101,7 +101,7 @@ class Parquet(ColumnarFormat):
         """Read the end of a file, where its row groups are listed."""
         parquet = require("pyarrow.parquet", "arrow")
         names = parquet.read_schema(source).names
-        if "label" not in names and is_named(names):
+        if "label" not in names and has_usual_names(names):
             return _TextRows(parquet.read_table(source))
         return _RowGroups(source)
 
@@ -118,9 +118,9 @@ class Parquet(ColumnarFormat):
         compression = choice(options, "compression", CODECS)
         parquet = require("pyarrow.parquet", "arrow")
         with parquet.ParquetWriter(Sink(stream), table_schema(), compression=compression) as writer:
-            for piece in in_batches(parts):
+            for piece in cut_into_batches(parts):
                 numbering = Numbering()
-                (batch,) = numbering.named([numbered_batch(piece, numbering)])
+                (batch,) = numbering.name_words([numbered_batch(piece, numbering)])
                 writer.write_batch(batch)
 
 

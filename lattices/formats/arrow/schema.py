@@ -114,13 +114,7 @@ class Row:
 
 
 def row_of(space: Space, losses: Unsupported) -> Row:
-    """Return a segment as it goes into a batch.
-
-    Raises
-    ------
-    FormatError
-        For a text that is no Unicode, and what ``losses`` does not allow.
-    """
+    """Return a segment as it goes into a batch."""
     fields = fields_of(space, losses)
     texts: list[str | None] = []
     lattices: list[str] = []
@@ -188,7 +182,7 @@ class Numbering:
             found.append(table[label])
         return np.concatenate(found)
 
-    def named(self, batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
+    def name_words(self, batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
         """Iterate over batches of :func:`numbered_schema` with their words in the place of numbers.
 
         All share one dictionary, so the numbering has to be complete.
@@ -214,7 +208,7 @@ class Numbering:
             yield pa.record_batch(columns, schema=table_schema())
 
 
-def in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def cut_into_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
     """Cut the rows into batches, holding one at a time."""
     batch: list[Row] = []
     size = 0
@@ -308,7 +302,9 @@ def _matrix_lists(
     odd = present & ~sound_matrices(present, height_at, width_at, *pairs).astype(bool)
     if odd.any():
         both = zip(matrices, odd.tolist(), strict=True)
-        made = _joined_matrices([each.canonical() if each and bad else each for each, bad in both])
+        made = _joined_matrices(
+            [each.canonicalize() if each and bad else each for each, bad in both]
+        )
     return dict(zip(MATRICES[name], made, strict=True))
 
 

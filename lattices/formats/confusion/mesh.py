@@ -51,17 +51,17 @@ from lattices.formats.base import (
     choice,
     cut_lines,
     note_losses,
-    of_kind,
+    require_kind,
 )
 from lattices.formats.confusion.slots import (
     READ_OPTIONS,
     Alternatives,
     SlotError,
-    alternatives_of,
     lattice_of,
+    list_alternatives,
 )
 from lattices.formats.fields import finite_number, is_whole, number_column
-from lattices.formats.kaldi.costs import key_of
+from lattices.formats.kaldi.costs import choose_key
 from lattices.formats.streams import file_id
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, Vocabulary
@@ -105,7 +105,7 @@ class Mesh(Format):
         """Return the lattice, in time linear in the mesh."""
         drop_zeros = choice(options, "zeros", ("drop", "error")) == "drop"
         record.text()  # raises if it is none; bytes are cut at ASCII blanks only, unlike text
-        found = _Lines(record)
+        found = _MeshReader(record)
         fallback = file_id(record.path, record.number, self.suffixes)
         try:
             return lattice_of(
@@ -124,14 +124,14 @@ class Mesh(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write each mesh with a name, the most probable words of a slot first."""
-        for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
+        for number, lattice in enumerate(require_kind(Lattice, spaces, losses)):
             stream.write("\n".join([*_mesh_lines(lattice, number, losses), ""]).encode("utf-8"))
 
 
 FORMAT = Mesh()
 
 
-class _Lines:
+class _MeshReader:
     """The lines of one mesh, by what they say."""
 
     def __init__(self, record: Record) -> None:
@@ -286,10 +286,10 @@ def _mesh_lines(lattice: Lattice, number: int, losses: Unsupported) -> list[str]
     mass = lattice.metadata.get("posterior", 1.0)
     held = isinstance(mass, float | int) and 0.0 < mass < math.inf
     note_losses(lattice, losses, metadata=("posterior",) if held else ())
-    slots = alternatives_of(lattice, losses)
+    slots = list_alternatives(lattice, losses)
     names = _names(lattice)
     labels, probabilities = slots.label.tolist(), slots.probability.tolist()
-    lines = [f"name {key_of(lattice, number)}", f"numaligns {len(slots.bounds) - 1}"]
+    lines = [f"name {choose_key(lattice, number)}", f"numaligns {len(slots.bounds) - 1}"]
     lines.append(f"posterior {float(mass) if held else 1.0!r}")
     for slot in range(len(slots.bounds) - 1):
         places = range(slots.bounds[slot], slots.bounds[slot + 1])

@@ -41,12 +41,12 @@ from lattices.formats.base import (
     Unsupported,
     choice,
     note_losses,
-    of_kind,
+    require_kind,
     text_lines,
 )
 from lattices.formats.json.fields import feature_objects
 from lattices.spaces import Lattice, Space
-from lattices.spaces.features import FeatureRows, feature_matrix, rows_of
+from lattices.spaces.features import FeatureRows, feature_matrix, make_rows
 from lattices.vocabulary import Vocabulary
 
 EPSILON_WORD = "*EPS*"
@@ -80,7 +80,7 @@ def plf_text(lattice: Lattice, losses: Unsupported, probability: bool) -> str:
     return "(" + "".join(f"({''.join(arcs)})," for arcs in nodes) + ")"
 
 
-def _in_tag(name: str, text: str) -> str:
+def _parse_tag(name: str, text: str) -> str:
     """Return a lattice in a tag that carries its name."""
     if "\n" in name or "\r" in name:
         raise FormatError(f"the id {name!r} cannot stand in a line")
@@ -91,8 +91,8 @@ def _in_tag(name: str, text: str) -> str:
 
 def _nodes(lattice: Lattice, losses: Unsupported, where: str, probability: bool) -> list[list[str]]:
     """Return the arcs of every node but the goal, as text."""
-    rows = _rows(rows_of(lattice), lattice.feature_names, lattice.num_arcs)
-    words = [_quoted(word) for word in _words(lattice, where)]
+    rows = _rows(make_rows(lattice), lattice.feature_names, lattice.num_arcs)
+    words = [_quote(word) for word in _words(lattice, where)]
     goal = lattice.num_states - 1
     finals = lattice.finals.tolist()
     bare = finals == [goal] and goal > 0 and lattice.final[goal] == 0.0 and not _ending(lattice)
@@ -107,7 +107,9 @@ def _nodes(lattice: Lattice, losses: Unsupported, where: str, probability: bool)
     for source, target, word, score, row in zip(*columns, strict=True):
         put(source, target, word, score, row)
     if not bare:
-        last = _rows(rows_of(lattice, "final_features"), lattice.feature_names, lattice.num_states)
+        last = _rows(
+            make_rows(lattice, "final_features"), lattice.feature_names, lattice.num_states
+        )
         for state in finals:
             put(state, goal, f"'{EPSILON_WORD}'", float(lattice.final[state]), last[state])
     return nodes
@@ -115,7 +117,7 @@ def _nodes(lattice: Lattice, losses: Unsupported, where: str, probability: bool)
 
 def _ending(lattice: Lattice) -> bool:
     """Tell whether ending has features that are not zero."""
-    features = rows_of(lattice, "final_features")
+    features = make_rows(lattice, "final_features")
     return features is not None and bool(features.data.any())
 
 
@@ -135,7 +137,7 @@ def _words(lattice: Lattice, where: str) -> list[str]:
     return words
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
@@ -164,7 +166,7 @@ def _scores(
         return numbers
     if any("\n" in name for name in others):
         raise FormatError(f"a feature name of {where} has a line end in it")
-    listed = ",".join(f"{_quoted(name)}:{value!r}" for name, value in others.items())
+    listed = ",".join(f"{_quote(name)}:{value!r}" for name, value in others.items())
     named = ",".join(f"'LatticeCost_{place}':{value!r}" for place, value in enumerate(dense))
     return f"{{{named},{listed}}}"
 
@@ -269,17 +271,17 @@ class PLF(AssembledFormat):
         which carry the scores. A single score is a number; other features make a mapping
         (cdec), or sparse scores where ``scores=probability`` (Moses).
         """
-        probability, tagged = _how(options)
-        (lattice,) = of_kind(Lattice, [space], losses)
+        probability, tagged = _detect_dialect(options)
+        (lattice,) = require_kind(Lattice, [space], losses)
         text = plf_text(lattice, losses, probability)
-        shown = _in_tag(lattice.id, text) if tagged and lattice.id else text
+        shown = _parse_tag(lattice.id, text) if tagged and lattice.id else text
         return lattice.id, f"{text}\n".encode(), f"{shown}\n".encode()
 
     def assemble(
         self, stream: BinaryIO, parts: Iterable[tuple[str, bytes, bytes]], **options: Any
     ) -> None:
         """Write one line each, with the id where that is not the place."""
-        _how(options)
+        _detect_dialect(options)
         for number, (name, text, shown) in enumerate(parts):
             stream.write(text if name == str(number) else shown)
 
@@ -287,7 +289,7 @@ class PLF(AssembledFormat):
 FORMAT = PLF()
 
 
-def _how(options: Mapping[str, Any]) -> tuple[bool, bool]:
+def _detect_dialect(options: Mapping[str, Any]) -> tuple[bool, bool]:
     """Return whether scores are probabilities, and whether ids are written."""
     probability = choice(options, "scores", ("log", "probability")) == "probability"
     return probability, choice(options, "ids", ("seg", "none")) == "seg"
@@ -332,11 +334,11 @@ class _Line:
         self.value = found.group(self.kind)
         self.start, self.position = found.start(self.kind), found.end()
 
-    def at(self, mark: str) -> bool:
+    def starts_with(self, mark: str) -> bool:
         return self.kind == "mark" and self.value == mark
 
     def expect(self, mark: str) -> None:
-        if not self.at(mark):
+        if not self.starts_with(mark):
             came = "the end" if self.kind == "end" else repr(self.value)
             raise self.error(f"{came} where {mark!r} was expected")
         self.advance()
@@ -344,9 +346,9 @@ class _Line:
     def items(self, opening: str, closing: str) -> Iterator[None]:
         """Stop at each item of a sequence; the caller reads it and moves on."""
         self.expect(opening)
-        while not self.at(closing):
+        while not self.starts_with(closing):
             yield
-            if not self.at(closing):
+            if not self.starts_with(closing):
                 self.expect(",")
         self.advance()
 
@@ -381,7 +383,7 @@ class _Line:
                 self.advance()
             elif self.kind == "sparse":
                 name, _, value = self.value.partition("=")
-                self.put(row, name, self.number(value))
+                self.write_token(row, name, self.number(value))
                 self.advance()
             else:
                 self.mapping(row)
@@ -394,7 +396,7 @@ class _Line:
         if not jump.isdecimal() or len(jump) > _MOST_DIGITS or int(jump) < 1:
             raise self.error(f"jump {jump:.40}, expected a whole number from 1")
         for place, score in enumerate(scores):
-            self.put(row, f"LatticeCost_{place}", self.dense(score))
+            self.write_token(row, f"LatticeCost_{place}", self.write_score(score))
         self.start = following
         self.src.append(self.nodes)
         self.dst.append(self.nodes + int(jump))
@@ -415,10 +417,10 @@ class _Line:
             self.expect(":")
             if self.kind != "number":
                 raise self.error(f"{self.value!r} where a number was expected")
-            self.put(row, name, self.number(self.value))
+            self.write_token(row, name, self.number(self.value))
             self.advance()
 
-    def put(self, row: dict[str, float], name: str, value: float) -> None:
+    def write_token(self, row: dict[str, float], name: str, value: float) -> None:
         if name in row:
             raise self.error(f"feature {name!r} twice on one arc")
         row[name] = value
@@ -429,7 +431,7 @@ class _Line:
             raise self.error(f"{text}, expected a finite number")
         return value
 
-    def dense(self, text: str) -> float:
+    def write_score(self, text: str) -> float:
         """Return a score in the dialect of the file."""
         value = self.number(text)
         if not self.probability:

@@ -41,17 +41,17 @@ from lattices.formats.base import (
     Unsupported,
     choice,
     note_losses,
-    of_kind,
+    require_kind,
 )
 from lattices.formats.confusion.slots import (
     READ_OPTIONS,
     Alternatives,
     SlotError,
-    alternatives_of,
     lattice_of,
+    list_alternatives,
 )
 from lattices.formats.fields import LABEL_OPTIONS, label_names, label_words, number_column
-from lattices.formats.kaldi.costs import key_of
+from lattices.formats.kaldi.costs import choose_key
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
@@ -108,7 +108,7 @@ class Sausages(Format):
                     break
                 if rest.startswith(_BINARY, key.end()):
                     end = _end_of_binary(rest, key.end() + len(_BINARY), path, complete)
-                    line = 0  # lines mean nothing from here on
+                    line = 0  # line numbers have no meaning from here on
                 else:
                     end = rest.find(b"\n", key.end()) + 1
                     end = len(rest) if complete and not end else end
@@ -155,12 +155,12 @@ class Sausages(Format):
         if binary == "true" and table is None:
             needed = argument("write.symbols", "FILE")
             raise OptionError(f"binary=true needs {needed}, where the words are kept")
-        for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
+        for number, lattice in enumerate(require_kind(Lattice, spaces, losses)):
             note_losses(lattice, losses)
-            slots = alternatives_of(lattice, losses, single=binary == "true")
+            slots = list_alternatives(lattice, losses, single=binary == "true")
             names = label_names(lattice, table, (_CLOSE.decode(),))
             write = _binary_network if binary == "true" else _text_network
-            stream.write(f"{key_of(lattice, number)} ".encode() + write(slots, names))
+            stream.write(f"{choose_key(lattice, number)} ".encode() + write(slots, names))
 
 
 FORMAT = Sausages()

@@ -55,12 +55,6 @@ def lattice_of(
 ) -> Lattice:
     """Return the lattice; ``rest`` is its id, times, references and metadata.
 
-    Raises
-    ------
-    SlotError
-        For a probability that is negative or not finite, for one that is 0 unless zeros are
-        dropped, and for a slot that nothing is left of.
-
     Examples
     --------
     >>> words = Vocabulary(["yes", "no"])
@@ -99,37 +93,24 @@ def lattice_of(
     )
 
 
-def alternatives_of(lattice: Lattice, losses: Unsupported, single: bool = False) -> Alternatives:
+def list_alternatives(lattice: Lattice, losses: Unsupported, single: bool = False) -> Alternatives:
     """Return the slots of a lattice, each with the most probable alternative first.
 
     A score of the last state belongs to every path alike; it has no place in a slot and is
     given to ``losses``.
 
-    Parameters
-    ----------
-    lattice
-    losses
-    single
-        Whether probabilities are stored in single precision.
-
-    Raises
-    ------
-    FormatError
-        If the lattice is no chain of slots, with the state that is to blame, or if a
-        probability cannot be stored.
-
     Examples
     --------
     >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "the", 0.0)], [1])
-    >>> alternatives_of(lattice, Unsupported("mesh")).probability.tolist()
+    >>> list_alternatives(lattice, Unsupported("mesh")).probability.tolist()
     [1.0, 0.36787944117144233]
     >>> skipping = Lattice.from_arcs([(0, 1, "a"), (1, 2, "b"), (0, 2, "c")], [2], id="s")
-    >>> alternatives_of(skipping, Unsupported("mesh"))
+    >>> list_alternatives(skipping, Unsupported("mesh"))
     Traceback (most recent call last):
     lattices.errors.FormatError: mesh holds confusion networks, which segment 's' is not: an arc ...
     """
     where = f"segment {lattice.id!r}"
-    problem = _misfit(lattice)
+    problem = _explain_misfit(lattice)
     if problem:
         raise FormatError(
             f"{losses.format_name} holds confusion networks, which {where} is not: {problem}"
@@ -153,7 +134,7 @@ def alternatives_of(lattice: Lattice, losses: Unsupported, single: bool = False)
     )
 
 
-def _misfit(lattice: Lattice) -> str:
+def _explain_misfit(lattice: Lattice) -> str:
     """Return why the states are no chain of slots; nothing if they are."""
     last = lattice.num_states - 1
     if lattice.start:

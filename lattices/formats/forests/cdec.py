@@ -31,24 +31,31 @@ import numpy as np
 
 from lattices.arrays import IntColumn, ints
 from lattices.errors import SpaceError
-from lattices.formats.base import Format, Record, Unsupported, note_losses, of_kind, split_words
+from lattices.formats.base import (
+    Format,
+    Record,
+    Unsupported,
+    note_losses,
+    require_kind,
+    split_words,
+)
 from lattices.formats.forests.scores import (
     BAR,
     SCORES,
     WEIGHTS,
+    collect_written_features,
     feature_table,
     nodes_below_root,
-    spelled_words,
+    spell_words,
     target_sides,
-    weighted,
-    written_features,
+    weight_edges,
 )
 from lattices.formats.json.fields import (
     ENCODER,
     check_types,
-    collector_paused,
-    decoded,
+    decode,
     number_column,
+    pause_collector,
     strings,
 )
 from lattices.spaces import Forest, Space
@@ -83,8 +90,8 @@ class CdecForest(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the forest, in time linear in the file."""
-        with collector_paused():
-            fields = decoded(record, pairs=True)
+        with pause_collector():
+            fields = decode(record, pairs=True)
             if not isinstance(fields, tuple):
                 raise record.error(f"expected one object, not {type(fields).__name__}")
             if not fields:
@@ -95,7 +102,7 @@ class CdecForest(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write one line, every digit of a number."""
-        for forest in of_kind(Forest, spaces, losses):
+        for forest in require_kind(Forest, spaces, losses):
             stream.write(_line(forest, losses, options).encode("utf-8") + b"\n")
 
 
@@ -112,9 +119,9 @@ def _forest(
     for key, value in fields:
         if key == "edges":
             check_types(_list(value, key), {tuple}, "an edge")
-            edges.extend(map(_unrepeated, value))
+            edges.extend(map(_drop_repeats, value))
         elif key == "node":
-            nodes.append(_unrepeated(value))
+            nodes.append(_drop_repeats(value))
         elif key == "rules":
             rules = _rules(_list(value, key))
         elif key == "features":
@@ -143,7 +150,7 @@ def _forest(
         root=len(nodes) - 1,
         categories=categories,
         spans=_spans(edges, head, len(nodes)),
-        **_weighted(edges, names, options),
+        **_weight(edges, names, options),
     )
 
 
@@ -153,7 +160,7 @@ def _list(value: Any, key: str) -> list[Any]:
     return value
 
 
-def _unrepeated(pairs: Any) -> dict[str, Any]:
+def _drop_repeats(pairs: Any) -> dict[str, Any]:
     if not isinstance(pairs, tuple):
         raise SpaceError(f"{pairs!r:.40}, expected an object")
     fields = dict(pairs)
@@ -247,7 +254,7 @@ def _spans(edges: Sequence[dict[str, Any]], head: IntColumn, nodes: int) -> IntC
     return ints(spans) if len(made) == nodes else None
 
 
-def _weighted(
+def _weight(
     edges: Sequence[dict[str, Any]], names: list[str], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     lists = [_list(edge.get("feats") or [], "feats") for edge in edges]
@@ -265,16 +272,16 @@ def _weighted(
         raise SpaceError(f"feature {problem}, expected one of {len(names)}") from None
     if twice >= 0:
         raise SpaceError("a feature twice in one edge")
-    return weighted(table, names, len(edges), options)
+    return weight_edges(table, names, len(edges), options)
 
 
 def _line(forest: Forest, losses: Unsupported, options: Mapping[str, Any]) -> str:
     where = f"segment {forest.id!r}"
     note_losses(forest, losses, "features", "categories", "spans")
     nodes = nodes_below_root(forest, losses, where)
-    spelled = spelled_words(forest, losses, where, _SLOT)
+    spelled = spell_words(forest, losses, where, _SLOT)
     sides = target_sides(forest, spelled, lambda _, index: f"[{index + 1}]")
-    rows, names = written_features(forest, losses, where, options)
+    rows, names = collect_written_features(forest, losses, where, options)
     number = {name: place for place, name in enumerate(names)}
     tails = forest.tail.tolist()
     below = [tails[low:high] for low, high in pairwise(forest.tail_offset.tolist())]

@@ -37,19 +37,19 @@ from lattices.formats.base import (
     Unsupported,
     choice,
     note_losses,
-    of_kind,
+    require_kind,
     split_words,
 )
 from lattices.formats.fields import is_whole
-from lattices.formats.forests.lines import NODE, TAGS, EdgeLines, separate
+from lattices.formats.forests.edges import NODE, TAGS, EdgeLines, separate
 from lattices.formats.forests.scores import (
     BAR,
     SCORES,
     WEIGHTS,
+    collect_written_features,
     nodes_below_root,
-    spelled_words,
+    spell_words,
     target_sides,
-    written_features,
 )
 from lattices.spaces import Forest, Space
 from lattices.vocabulary import Vocabulary
@@ -65,7 +65,7 @@ _OPENING = re.compile(
 _MOST_DIGITS = 9
 
 
-class Hypergraph(Format):
+class HypergraphFormat(Format):
     """See the module."""
 
     name = "hypergraph"
@@ -86,7 +86,7 @@ class Hypergraph(Format):
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the forest, in time linear in the lines."""
         keep = choice(options, "tags", ("drop", "keep")) == "keep"
-        lines = _Lines(record)
+        lines = _HypergraphReader(record)
         edges, nodes = lines.edges()
         return edges.forest(
             vocabulary,
@@ -100,15 +100,15 @@ class Hypergraph(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write Moses' dialect, every digit of a number."""
-        for forest in of_kind(Forest, spaces, losses):
+        for forest in require_kind(Forest, spaces, losses):
             lines = _lines(forest, losses, options)
             stream.write(("\n".join(lines) + "\n").encode("utf-8"))
 
 
-FORMAT = Hypergraph()
+FORMAT = HypergraphFormat()
 
 
-class _Lines:
+class _HypergraphReader:
     """The lines of a file, one after the other."""
 
     def __init__(self, record: Record) -> None:
@@ -119,7 +119,7 @@ class _Lines:
 
     def numbers(self, count: int, what: str) -> list[int]:
         """Return the numbers of the next line that is no comment."""
-        line = self._after_comments()
+        line = self._skip_comments()
         row = split_words(line)
         if not row:
             raise self.record.error(f"the file ends where {what} should be", self.place)
@@ -127,7 +127,7 @@ class _Lines:
             raise self.record.error(f"{line!r:.80}, expected {what}", self.place)
         return list(map(int, row))
 
-    def _after_comments(self) -> str:
+    def _skip_comments(self) -> str:
         """Return the next line that is no comment; an empty one is the end of the file."""
         while self.place + 1 < len(self.lines):
             self.place += 1
@@ -156,7 +156,7 @@ class _Lines:
                 )
             for place in range(first, self.place + 1):
                 edges.add(node, self.lines[place], place)
-        rest = self._after_comments()
+        rest = self._skip_comments()
         if rest:
             raise self.record.error(f"{rest!r:.80} behind the last of {nodes} nodes", self.place)
         if len(edges) != announced:
@@ -170,10 +170,10 @@ def _lines(forest: Forest, losses: Unsupported, options: Mapping[str, Any]) -> l
     where = f"segment {forest.id!r}"
     note_losses(forest, losses, "features")
     nodes = nodes_below_root(forest, losses, where)
-    spelled = spelled_words(forest, losses, where, NODE)
+    spelled = spell_words(forest, losses, where, NODE)
     offset, tails = forest.tail_offset.tolist(), forest.tail.tolist()
     sides = target_sides(forest, spelled, lambda edge, index: f"[{tails[offset[edge] + index]}]")
-    rows, names = written_features(forest, losses, where, options)
+    rows, names = collect_written_features(forest, losses, where, options)
     odd = {name for name in names if not _can_stand(name)}
     for name in sorted(odd):
         losses.add(f"features {name!r}", where)

@@ -33,7 +33,7 @@ from lattices.formats.base import (
     split_words,
 )
 from lattices.formats.fields import is_whole
-from lattices.formats.forests.lines import EdgeLines
+from lattices.formats.forests.edges import EdgeLines
 from lattices.formats.forests.scores import BAR, WEIGHTS
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
@@ -66,7 +66,7 @@ class JoshuaForest(Format):
         """Return the forest, in time linear in the lines."""
         keep = choice(options, "tags", ("drop", "keep")) == "keep"
         edges, place_of = _edges(record, record.text().split("\n"))
-        below = edges.referred()
+        below = edges.list_references()
         tops = [number for number in place_of if number not in below]
         nodes = len(place_of)
         if tops != [list(place_of)[-1]]:

@@ -23,7 +23,7 @@ from lattices.formats.base import Unsupported, choice, split_words
 from lattices.formats.json.fields import feature_objects
 from lattices.formats.weights import read_weights
 from lattices.spaces import Forest
-from lattices.spaces.features import FeatureRows, feature_rows, rows_of, weight_vector
+from lattices.spaces.features import FeatureRows, feature_rows, make_rows, weight_vector
 
 #: what separates the fields of a rule
 BAR = "|||"
@@ -39,16 +39,10 @@ def nodes_below_root(forest: Forest, losses: Unsupported, where: str) -> int:
     return forest.root + 1
 
 
-def spelled_words(
+def spell_words(
     forest: Forest, losses: Unsupported, where: str, slot: re.Pattern[str]
 ) -> dict[int, str]:
-    """Return how each word is written where blanks separate words, and brackets mark slots.
-
-    Raises
-    ------
-    FormatError
-        For a word that would be read as a slot, or as the end of a field.
-    """
+    """Return how each word is written where blanks separate words, and brackets mark slots."""
     spelled: dict[int, str] = {}
     for label in np.unique(forest.symbol[forest.symbol > 0]).tolist():
         word = forest.vocabulary.word(label)
@@ -86,20 +80,10 @@ WEIGHTS = {"weights": "file with lines 'name value': the weight of each feature"
 SCORES = {"scores": f"feature (default: as the feature {SCORE!r}), or none"}
 
 
-def weighted(
+def weight_edges(
     features: FeatureRows | None, names: Sequence[str], rows: int, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return ``score``, ``features`` and ``feature_names`` of a forest, as the module says.
-
-    Parameters
-    ----------
-    features
-        One row an edge, a column for each of ``names``, or None.
-    rows
-        How many edges there are.
-    options
-        Of the reader; ``weights`` is the one that counts.
-    """
+    """Return ``score``, ``features`` and ``feature_names`` of a forest, as the module says."""
     score = floats(np.zeros(rows))
     if features is not None and SCORE in names:
         place = list(names).index(SCORE)
@@ -116,13 +100,7 @@ def weighted(
 def products(
     features: FeatureRows | None, names: Sequence[str], rows: int, weights: Any
 ) -> FloatColumn:
-    """Return the weighted sum of the features of each edge.
-
-    Raises
-    ------
-    OptionError
-        If a feature that an edge has, has no weight.
-    """
+    """Return the weighted sum of the features of each edge."""
     known = weights if isinstance(weights, Mapping) else read_weights(weights)
     if features is None:
         return floats(np.zeros(rows))
@@ -136,17 +114,7 @@ def products(
 def feature_table(
     keys: Sequence[str], values: FloatColumn, counts: Sequence[int], names: list[str]
 ) -> tuple[FeatureRows | None, int]:
-    """Return features as a matrix, and the first row that has one of them twice, or -1.
-
-    Parameters
-    ----------
-    keys, values
-        The features of all rows, one row after the other.
-    counts
-        How many of them each row has.
-    names
-        Grows by the names not seen before. If there are none at all, so is the matrix.
-    """
+    """Return features as a matrix, and the first row that has one of them twice, or -1."""
     number = {name: place for place, name in enumerate(dict.fromkeys([*names, *keys]))}
     names[:] = number
     if not number:
@@ -161,7 +129,7 @@ def feature_table(
     return FeatureRows(values[order], columns[order], ints(bounds), len(number)), -1
 
 
-def written_features(
+def collect_written_features(
     forest: Forest, losses: Unsupported, where: str, options: Mapping[str, Any]
 ) -> tuple[list[list[tuple[str, float]]], tuple[str, ...]]:
     """Return the features to write of each edge, the score among them, and all their names."""
@@ -170,7 +138,7 @@ def written_features(
     if SCORE in forest.feature_names:
         losses.add(f"features {SCORE!r}", where)
     names = tuple(name for name in forest.feature_names if name != SCORE)
-    features = rows_of(forest)
+    features = make_rows(forest)
     if features is not None:
         for row, found in zip(rows, feature_objects(features, forest.feature_names), strict=True):
             row += [pair for pair in found.items() if pair[0] != SCORE]

@@ -29,20 +29,27 @@ import numpy as np
 
 from lattices.arrays import IntColumn, ints
 from lattices.errors import OptionError, SpaceError
-from lattices.formats.base import Format, Record, Unsupported, note_losses, of_kind, split_words
+from lattices.formats.base import (
+    Format,
+    Record,
+    Unsupported,
+    note_losses,
+    require_kind,
+    split_words,
+)
 from lattices.formats.forests.scores import WEIGHTS, products
 from lattices.formats.json.fields import (
     ENCODER,
     check_types,
-    collector_paused,
-    decoded,
+    decode,
     feature_objects,
     feature_rows,
     number_column,
-    typed,
+    pause_collector,
+    take_field,
 )
 from lattices.spaces import Forest, Space
-from lattices.spaces.features import rows_of
+from lattices.spaces.features import make_rows
 from lattices.vocabulary import Vocabulary
 
 OPENING = re.compile(rb'\s*\{\s*"nodes"\s*:\s*\[\s*\{[^{}]*"sym"\s*:')
@@ -70,9 +77,9 @@ class Travatar(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the forest of one line, in time linear in its length."""
-        which = _which(options.get("target", 0))
-        with collector_paused():
-            fields = decoded(record)
+        which = _name_place(options.get("target", 0))
+        with pause_collector():
+            fields = decode(record)
             if not isinstance(fields, dict):
                 raise record.error(f"a line holds one object, not {type(fields).__name__}")
             return _forest(fields, vocabulary, which, options)
@@ -81,14 +88,14 @@ class Travatar(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write one line for each segment, every digit of a number."""
-        for forest in of_kind(Forest, spaces, losses):
+        for forest in require_kind(Forest, spaces, losses):
             stream.write(ENCODER.encode(_fields(forest, losses)).encode("utf-8") + b"\n")
 
 
 FORMAT = Travatar()
 
 
-def _which(value: Any) -> int:
+def _name_place(value: Any) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError):
@@ -101,7 +108,7 @@ def _which(value: Any) -> int:
 def _forest(
     fields: dict[str, Any], vocabulary: Vocabulary, which: int, options: Mapping[str, Any]
 ) -> Forest:
-    nodes, edges = typed(fields, "nodes", list), typed(fields, "edges", list)
+    nodes, edges = take_field(fields, "nodes", list), take_field(fields, "edges", list)
     check_types(nodes, {dict}, "a node")
     check_types(edges, {dict}, "an edge")
     if not nodes:
@@ -132,7 +139,7 @@ def _forest(
         if weights is None
         else products(features, names, len(edges), weights)
     )
-    words = typed(fields, "words", list, [])
+    words = take_field(fields, "words", list, [])
     check_types(words, {str}, "a word of the source")
     return Forest(
         vocabulary=vocabulary,
@@ -149,7 +156,7 @@ def _forest(
         features=features,
         feature_names=tuple(names),
         source=" ".join(words),
-        id=typed(fields, "id", str, ""),
+        id=take_field(fields, "id", str, ""),
     )
 
 
@@ -217,7 +224,7 @@ def _fields(forest: Forest, losses: Unsupported) -> dict[str, Any]:
     tails = [place[node] for node in forest.tail.tolist()]
     spans = (pairwise(column.tolist()) for column in (forest.tail_offset, forest.symbol_offset))
     rows: list[dict[str, float]] = [{} for _ in range(forest.num_edges)]
-    features = rows_of(forest)
+    features = make_rows(forest)
     if features is not None:
         rows = feature_objects(features, forest.feature_names)
     edges = []

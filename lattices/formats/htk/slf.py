@@ -59,18 +59,18 @@ import numpy as np
 
 from lattices.arrays import Array, FloatColumn, floats, ints
 from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, Unsupported, choice, note_losses
-from lattices.formats.htk.lines import (
+from lattices.formats.htk.links import (
     KEEP_TAGS,
     NULL,
     SCALES,
     TAGS,
-    Rows,
+    LineColumns,
     Tables,
     is_header_key,
-    quoted,
+    quote,
 )
 from lattices.spaces import Lattice, Space
-from lattices.spaces.features import FeatureRows, rows_of
+from lattices.spaces.features import FeatureRows, make_rows
 from lattices.spaces.lattice import build_lattice
 from lattices.vocabulary import EPSILON, Vocabulary
 
@@ -125,14 +125,12 @@ def differences(
 def write_slf(stream: BinaryIO, lattice: Lattice, losses: Unsupported) -> None:
     """Write one lattice.
 
-    SLF has one end node and neither scores nor features of ending. If that is not how the
-    lattice ends, a node is added, with ``!NULL`` links into it that carry them. Where the header's
-    formula over the features does not give the scores, the scores are written as one term
-    more, and the others get a scale of 0.
+    SLF has one end node and neither scores nor features of ending. If that is not how the lattice
+    ends, a node is added, with ``!NULL`` links into it that carry them.
     """
     where = f"segment {lattice.id!r}"
     note_losses(lattice, losses, "features", "times", metadata=("weights", "header"))
-    ends, links = _with_one_end(lattice)
+    ends, links = _add_end_node(lattice)
     columns = _columns(lattice, ends, losses, where)
     score = np.concatenate([lattice.score, lattice.final[ends]]) if len(ends) else lattice.score
     scales = _scales(lattice.metadata.get("weights"), columns, score)
@@ -153,7 +151,7 @@ def write_slf(stream: BinaryIO, lattice: Lattice, losses: Unsupported) -> None:
     stream.write(("\n".join(lines) + "\n").encode("utf-8"))
 
 
-def _with_one_end(lattice: Lattice) -> tuple[Array, list[tuple[int, int]]]:
+def _add_end_node(lattice: Lattice) -> tuple[Array, list[tuple[int, int]]]:
     """Return the final states that need a link to an added end node, and all links."""
     finals = lattice.finals
     last = int(finals[0])
@@ -169,7 +167,7 @@ def _with_one_end(lattice: Lattice) -> tuple[Array, list[tuple[int, int]]]:
 
 def _columns(lattice: Lattice, ends: Array, losses: Unsupported, where: str) -> dict[str, Array]:
     """Return the features that have a key in SLF, one entry for each link."""
-    if rows_of(lattice) is None and rows_of(lattice, "final_features") is None:
+    if make_rows(lattice) is None and make_rows(lattice, "final_features") is None:
         return {}
     known = {name for name, _, _ in SCALES.values()} | {"posterior"}
     unknown = [name for name in lattice.feature_names if name not in known]
@@ -212,7 +210,7 @@ def _header(
 ) -> list[str]:
     lines = ["VERSION=1.1"]
     if lattice.id:
-        lines.append(f"UTTERANCE={quoted(lattice.id)}")
+        lines.append(f"UTTERANCE={quote(lattice.id)}")
     used = map(lattice.vocabulary.word, np.unique(lattice.label).tolist())
     if not TAGS.isdisjoint(word.encode() for word in used):
         lines.append(KEEP_TAGS.decode())
@@ -220,7 +218,7 @@ def _header(
     if isinstance(kept, Mapping):
         if not all(map(is_header_key, kept)):
             losses.add("header entries that mean something else", where)
-        lines += [f"{key}={quoted(str(kept[key]))}" for key in kept if is_header_key(key)]
+        lines += [f"{key}={quote(str(kept[key]))}" for key in kept if is_header_key(key)]
     lines.append(f"base={math.e!r}")
     # every scale is given, also where it is the default: the header says how to score; but a
     # penalty, for what has no key, makes a feature of the words
@@ -254,7 +252,7 @@ def _link_lines(
             word = lattice.vocabulary.word(label)
             if word == spelled[0]:
                 losses.add(f"words {word}", where)
-            spelled[label] = quoted(word)
+            spelled[label] = quote(word)
     labels = [*lattice.label.tolist(), *[0] * (len(links) - lattice.num_arcs)]
     keys = {name: key.decode() for name, key, _ in SCALES.values() if key} | {"posterior": "p"}
     terms = {keys[name]: columns[name].tolist() for name in columns if name in keys}
@@ -351,7 +349,7 @@ class _Reader(Tables):
         forward = direction == "f"
         outer = start if forward else end
         at_node, real_at_node, _ = self._labels(self.nodes, codes)
-        if b"W" not in self.links.used() and len(self.nodes) and at_node[outer]:
+        if b"W" not in self.links.list_used_keys() and len(self.nodes) and at_node[outer]:
             # no link takes its word from the first node (dir=f) or the last (dir=b)
             extra = len(index)
             src = np.append(src, extra if forward else end)
@@ -373,12 +371,12 @@ class _Reader(Tables):
         if from_moses:
             columns = differences(self, columns, src, dst, start, end)
         metadata: dict[str, Any] = {"header": self.other_keys()}
-        if self._by_posterior(columns, wanted):
+        if self._score_by_posterior(columns, wanted):
             score = _conditional(columns["posterior"], src, states)
         else:
             score = np.zeros(len(src))
             for name in columns:
-                score += weights[name] * _without_gaps(columns[name])
+                score += weights[name] * _fill_gaps(columns[name])
             metadata["weights"] = weights
         final = np.full(states, -np.inf)
         final[end] = 0.0
@@ -437,7 +435,7 @@ class _Reader(Tables):
 
     def _times(self) -> FloatColumn | None:
         """Return the times of the nodes, if they all have one."""
-        if b"t" not in self.nodes.used():
+        if b"t" not in self.nodes.list_used_keys():
             return None
         times = self.nodes.numbers(b"t") * self.header_number("tscale", 1.0)
         return None if np.isnan(times).any() else floats(times)
@@ -457,10 +455,10 @@ class _Reader(Tables):
                 codes[word] = vocabulary.add(self.text(word, line))
         return codes
 
-    def _labels(self, rows: Rows, codes: Mapping[bytes, int]) -> tuple[Array, Array, Array]:
+    def _labels(self, rows: LineColumns, codes: Mapping[bytes, int]) -> tuple[Array, Array, Array]:
         """Return the label of every line, whether that is a real word, and if there is any."""
         words, which = rows.words()
-        # the last entry is for lines without a word
+        # the last entry: lines without a word
         label = np.array([*map(codes.__getitem__, words), EPSILON], np.int32)
         real = np.array([*(bool(codes[word]) and word not in TAGS for word in words), False])
         return label[which], real[which], which >= 0
@@ -470,7 +468,7 @@ class _Reader(Tables):
         base = self.header_number("base", math.e)
         if base == 1.0:
             raise self.error("base=1 is no base of logarithms")
-        on_links, on_nodes = self.links.used(), self.nodes.used() - {b"n", b"l"}
+        on_links, on_nodes = self.links.list_used_keys(), self.nodes.list_used_keys() - {b"n", b"l"}
         columns: dict[str, FloatColumn] = {}
         weights: dict[str, float] = {}
         for scale, (name, key, default) in self.scales().items():
@@ -483,19 +481,19 @@ class _Reader(Tables):
                 column = self.links.numbers(key)
             else:
                 continue
-            columns[name] = self._natural(column, base)
+            columns[name] = self._to_natural_log(column, base)
             weights[name] = self.header_number(scale, default)
         penalty = self.header_number("wdpenalty", 0.0)
-        # a penalty of 0 is one to change; as a probability, it is none
+        # a penalty of 0 is a parameter that may be tuned; a probability of 0 is not
         if penalty or ("wdpenalty" in self.header and base > 0.0):
             columns["words"] = floats(real)
-            weights["words"] = float(self._natural(np.array([penalty]), base)[0])
+            weights["words"] = float(self._to_natural_log(np.array([penalty]), base)[0])
         if b"p" in on_links:
             columns["posterior"] = self.links.numbers(b"p")
             weights["posterior"] = 0.0
         return columns, weights
 
-    def _natural(self, column: Array, base: float) -> FloatColumn:
+    def _to_natural_log(self, column: Array, base: float) -> FloatColumn:
         """Return natural logarithms of log-scores of any base, or of probabilities."""
         if base == math.e:
             return floats(column)
@@ -505,7 +503,7 @@ class _Reader(Tables):
             raise self.error(f"base={base:g} makes scores probabilities, and one is not above 0")
         return floats(np.log(column))
 
-    def _by_posterior(self, columns: Mapping[str, FloatColumn], wanted: str) -> bool:
+    def _score_by_posterior(self, columns: Mapping[str, FloatColumn], wanted: str) -> bool:
         complete = "posterior" in columns and not np.isnan(columns["posterior"]).any()
         if wanted == "posterior" and not complete:
             raise self.error("score=posterior, but not every link has p=")
@@ -520,14 +518,14 @@ def _conditional(posterior: FloatColumn, src: Array, states: int) -> FloatColumn
     return floats(np.log(floored) - np.log(total[src]))
 
 
-def _without_gaps(column: FloatColumn) -> FloatColumn:
+def _fill_gaps(column: FloatColumn) -> FloatColumn:
     """Return the column with 0 for what a link does not say."""
     return floats(np.where(np.isnan(column), 0.0, column))
 
 
 def dense_rows(columns: Mapping[str, FloatColumn], rows: int) -> FeatureRows:
     """Return a sparse matrix that stores every entry: links have the same few fields."""
-    data = np.stack([_without_gaps(column) for column in columns.values()], axis=1).ravel()
+    data = np.stack([_fill_gaps(column) for column in columns.values()], axis=1).ravel()
     width = len(columns)
     indices = np.tile(np.arange(width, dtype=np.int32), rows)
     bounds = np.arange(rows + 1, dtype=np.int32) * width

@@ -162,8 +162,8 @@ class _Tables:
             raise record.error(f"no {missing[0]}: not a whole lattice")
         if len(self.words) != wanted:
             raise record.error(f"{len(self.words)} nodes, {wanted} announced", seen["Nodes"])
-        self.initial = self._known(*ends["Initial"])
-        self.final = self._known(*ends["Final"])
+        self.initial = self._find_node(*ends["Initial"])
+        self.final = self._find_node(*ends["Final"])
 
     def _comment(self, row: list[str], place: int) -> None:
         """Read the base of the logarithms where a comment gives it."""
@@ -187,11 +187,11 @@ class _Tables:
     def _edge(self, row: list[str], place: int) -> None:
         if len(row) != 3:
             raise self.record.error(f"{len(row)} columns, expected 3: from to score", place)
-        self.src.append(self._known(row[0], place))
-        self.dst.append(self._known(row[1], place))
+        self.src.append(self._find_node(row[0], place))
+        self.dst.append(self._find_node(row[1], place))
         self.scores.append(self._number(row, 2, place))
 
-    def _known(self, name: str, place: int) -> int:
+    def _find_node(self, name: str, place: int) -> int:
         if name not in self.index:
             raise self.record.error(f"no node {name}", place)
         return self.index[name]

@@ -51,13 +51,13 @@ def _value(record: Record, text: str) -> Any:
     payload = record.payload
     value = _FAST.decode(text)
     sure = b'\\"' not in payload and b"\\\\" not in payload
-    if sure and payload.count(b'":') == _usual_keys(value):
+    if sure and payload.count(b'":') == _count_usual_keys(value):
         return value
     return _STRICT.decode(text)
 
 
-def _usual_keys(value: Any) -> int:
-    """Return how many keys there are where lattices, forests and lists have them; never more."""
+def _count_usual_keys(value: Any) -> int:
+    """Return the number of keys of a line of a lattice, forest or list; an upper bound."""
     if type(value) is not dict:
         return 0
     count = len(value)
@@ -77,18 +77,12 @@ def _keys_within(rows: Iterable[Any]) -> int:
     return sum([len(end) for end in ends if type(end) is dict])
 
 
-def decoded(record: Record, *, pairs: bool = False) -> Any:
+def decode(record: Record, *, pairs: bool = False) -> Any:
     r"""Return the JSON value of a record, or say what is wrong with it.
-
-    Parameters
-    ----------
-    pairs
-        Whether objects are tuples of their keys and values, which may repeat a key; where they
-        are dictionaries, a repeated key is an error.
 
     Examples
     --------
-    >>> decoded(Record(b'{"a": [{}], "a": 1}', "", 1, 0), pairs=True)
+    >>> decode(Record(b'{"a": [{}], "a": 1}', "", 1, 0), pairs=True)
     (('a', [()]), ('a', 1))
     """
     text = record.text()
@@ -112,7 +106,7 @@ def decoded(record: Record, *, pairs: bool = False) -> Any:
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def pause_collector() -> Iterator[None]:
     """Keep the cycle collector from walking thousands of objects that hold no cycle.
 
     It would take an eighth of the time of reading.
@@ -129,12 +123,12 @@ def collector_paused() -> Iterator[None]:
 _REQUIRED = object()
 
 
-def typed(fields: dict[str, Any], key: str, kind: type, default: Any = _REQUIRED) -> Any:
+def take_field(fields: dict[str, Any], key: str, kind: type, default: Any = _REQUIRED) -> Any:
     """Return a field of exactly this type, or the default when it is absent.
 
     Examples
     --------
-    >>> typed({"start": 3}, "start", int, 0), typed({}, "start", int, 0)
+    >>> take_field({"start": 3}, "start", int, 0), take_field({}, "start", int, 0)
     (3, 0)
     """
     if default is _REQUIRED and key not in fields:
@@ -147,7 +141,7 @@ def typed(fields: dict[str, Any], key: str, kind: type, default: Any = _REQUIRED
 
 def strings(fields: dict[str, Any], key: str) -> list[str]:
     """Return a field that is a list of different strings, or nothing."""
-    values = typed(fields, key, list, [])
+    values = take_field(fields, key, list, [])
     if not all(isinstance(value, str) for value in values) or len(set(values)) < len(values):
         raise SpaceError(f"{key!r} are not different strings")
     return list(values)
@@ -216,7 +210,7 @@ def feature_rows(
 
 def feature_objects(matrix: FeatureRows, names: Sequence[str]) -> list[dict[str, float]]:
     """Return the features that each row stores, by name, zeros among them."""
-    matrix = matrix.canonical()
+    matrix = matrix.canonicalize()
     used = [names[index] for index in matrix.indices.tolist()]
     values = matrix.data.tolist()
     return [

@@ -17,7 +17,7 @@ from lattices.formats.json.fields import (
     number_column,
     order_of_names,
     strings,
-    typed,
+    take_field,
 )
 from lattices.spaces.base import check_count
 from lattices.vocabulary import Vocabulary
@@ -25,10 +25,10 @@ from lattices.vocabulary import Vocabulary
 
 def read_forest(fields: dict[str, Any], vocabulary: Vocabulary) -> dict[str, Any]:
     """Return the fields of a forest, but for those that all kinds of segments have."""
-    edges = typed(fields, "edges", list)
+    edges = take_field(fields, "edges", list)
     check_types(edges, {dict}, "an edge")
     count, position, described = _nodes(fields, len(edges))
-    root = typed(fields, "root", int, None)
+    root = take_field(fields, "root", int, None)
     tails = [edge.get("tails", []) for edge in edges]
     sides = _column(edges, "rhs")
     check_types(tails, {list}, "the tails of an edge")
@@ -38,7 +38,7 @@ def read_forest(fields: dict[str, Any], vocabulary: Vocabulary) -> dict[str, Any
     slots = [part for part in flat if type(part) is int]
     most = max(map(len, tails), default=0)
     if slots and not 0 <= min(slots) <= max(slots) < most:
-        raise SpaceError(f"{_odd(slots, most)} in an rhs, expected an index into the tails")
+        raise SpaceError(f"{_report_odd(slots, most)} in an rhs, expected an index into the tails")
     number = {
         part: -1 - part if type(part) is int else vocabulary.add(part)
         for part in dict.fromkeys(flat)
@@ -67,7 +67,7 @@ def _column(edges: Sequence[dict[str, Any]], key: str) -> list[Any]:
         raise SpaceError(f"an edge without {key!r}") from None
 
 
-def _odd(numbers: Sequence[int], count: int) -> int:
+def _report_odd(numbers: Sequence[int], count: int) -> int:
     return next(number for number in numbers if not 0 <= number < count)
 
 
@@ -119,7 +119,7 @@ def _numbers(found: list[Any], position: dict[int, int] | None, count: int, what
         except KeyError as problem:
             raise SpaceError(f"{what} {problem}, but no node has this id") from None
     if found and not 0 <= min(found) <= max(found) < count:
-        raise SpaceError(f"{what} {_odd(found, count)}, expected one of {count} nodes")
+        raise SpaceError(f"{what} {_report_odd(found, count)}, expected one of {count} nodes")
     return found
 
 

@@ -51,18 +51,18 @@ from lattices.formats.forests.cdec import OPENING as CDEC_OPENING
 from lattices.formats.forests.travatar import OPENING as TRAVATAR_OPENING
 from lattices.formats.json.fields import (
     ENCODER,
-    collector_paused,
-    decoded,
+    decode,
     feature_objects,
     feature_rows,
     number_column,
     order_of_names,
+    pause_collector,
     strings,
-    typed,
+    take_field,
 )
 from lattices.formats.json.forests import read_forest, write_forest
 from lattices.formats.lists.recognisers import is_recogniser
-from lattices.formats.lists.rows import is_row
+from lattices.formats.lists.table import is_row
 from lattices.formats.space_fields import (
     FOREST,
     JSON_KEYS,
@@ -112,11 +112,6 @@ class ArcColumns:
 
         All work on single arcs is done by the interpreter's own loops: this is the time it
         takes to read a record.
-
-        Raises
-        ------
-        SpaceError
-            If an entry has the wrong type.
 
         Examples
         --------
@@ -201,9 +196,9 @@ def arcs_apart(record: Record) -> tuple[dict[str, Any], ArcColumns] | None:
     begin, end, src, dst, word, score, offset, index, value, words, names, escaped = found
     try:
         if escaped:
-            words, names = _unescaped(words), _unescaped(names)
+            words, names = _unescape(words), _unescape(names)
         rest = payload[:begin] + b"[]" + payload[end:]
-        fields = decoded(Record(rest, record.path, record.line, record.number))
+        fields = decode(Record(rest, record.path, record.line, record.number))
     except (ValueError, RecursionError):
         return None
     if len(set(names)) < len(names):
@@ -222,7 +217,7 @@ def arcs_apart(record: Record) -> tuple[dict[str, Any], ArcColumns] | None:
     return fields, arcs
 
 
-def _unescaped(texts: list[str]) -> list[str]:
+def _unescape(texts: list[str]) -> list[str]:
     """Return what stands between quotes without JSON's escapes."""
     found = [json.loads(f'"{text}"') if "\\" in text else text for text in texts]
     # lone surrogates are no text
@@ -328,8 +323,8 @@ class JsonLines(Format):
         if usual is not None:
             fields, arcs = usual
             return _space(fields, vocabulary, arcs)
-        with collector_paused():
-            return careful_space(record, vocabulary)
+        with pause_collector():
+            return parse_carefully(record, vocabulary)
 
     def write(
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
@@ -342,12 +337,12 @@ class JsonLines(Format):
 FORMAT = JsonLines()
 
 
-def careful_space(record: Record, vocabulary: Vocabulary) -> Space:
+def parse_carefully(record: Record, vocabulary: Vocabulary) -> Space:
     """Return the segment of any line, or say what is wrong with it.
 
     It is decoded as a whole, however usual it is.
     """
-    fields = decoded(record)
+    fields = decode(record)
     if not isinstance(fields, dict):
         raise record.error(f"a line holds one object, not {type(fields).__name__}")
     return _space(fields, vocabulary)
@@ -379,10 +374,10 @@ def _read_lattice(
     for key in ("arcs", "finals"):
         if key not in object:
             raise SpaceError(f"no {key!r} in the object")
-    arcs = apart or ArcColumns.of_lists(typed(object, "arcs", list))
+    arcs = apart or ArcColumns.of_lists(take_field(object, "arcs", list))
     ending, final_rows = _finals(object)
-    start = typed(object, "start", int, 0)
-    states = typed(object, "states", int, None)
+    start = take_field(object, "start", int, 0)
+    states = take_field(object, "states", int, None)
     if states is None:
         states = 1 + max((start, arcs.highest, *ending))
     check_count(states, "states", arcs.count, "arcs")
@@ -396,8 +391,8 @@ def _read_lattice(
     last = feature_rows([final_rows[end] for end in ends], names, ends, states) if ends else None
     if features.shape[1] < len(names):
         # the finals have brought names that no arc uses
-        features = features.widened(len(names))
-    times = typed(object, "times", list, None)
+        features = features.widen(len(names))
+    times = take_field(object, "times", list, None)
     return {
         "src": arcs.src,
         "dst": arcs.dst,
@@ -415,8 +410,10 @@ def _read_lattice(
 def _finals(fields: dict[str, Any]) -> tuple[dict[int, float], dict[int, Mapping[str, float]]]:
     """Return the scores and the features of ending in a state."""
     scores: dict[int, Any] = {}
-    rows = {_state(state): row for state, row in typed(fields, "final_features", dict, {}).items()}
-    for key, value in typed(fields, "finals", dict).items():
+    rows = {
+        _state(state): row for state, row in take_field(fields, "final_features", dict, {}).items()
+    }
+    for key, value in take_field(fields, "finals", dict).items():
         state = _state(key)
         if isinstance(value, list):
             if len(value) != 2 or state in rows:
@@ -439,7 +436,7 @@ def _state(key: str) -> int:
 
 def _read_nbest(fields: dict[str, Any], vocabulary: Vocabulary) -> dict[str, Any]:
     """Return the fields of an n-best list, but for those that all kinds of segments have."""
-    entries = typed(fields, "nbest", list)
+    entries = take_field(fields, "nbest", list)
     if not {dict}.issuperset(map(type, entries)):
         raise SpaceError("an entry of 'nbest' is not an object")
     words = [_entry_words(entry) for entry in entries]
@@ -471,13 +468,13 @@ def _common(object: dict[str, Any], vocabulary: Vocabulary, keys: frozenset[str]
     key = "refs" if "refs" in object else OTHER_REFERENCES
     references = [
         _reference(each, vocabulary) if isinstance(each, dict) else each
-        for each in typed(object, key, list, [])
+        for each in take_field(object, key, list, [])
     ]
     if not all(isinstance(each, str | Lattice) for each in references):
         raise SpaceError("a reference is neither a string nor a lattice")
     return {
         "id": str(name),
-        "source": typed(object, "src", str, ""),
+        "source": take_field(object, "src", str, ""),
         "references": tuple(references),
         "metadata": {name: object[name] for name in object if name not in keys and name != key},
     }

@@ -36,14 +36,14 @@ from lattices._native import (
 )
 from lattices.arrays import Array, FloatColumn, IntColumn, ints
 from lattices.errors import FormatError, SpaceError
-from lattices.formats.base import Format, Record, Unsupported, choice, of_kind
+from lattices.formats.base import Format, Record, Unsupported, choice, require_kind
 from lattices.formats.kaldi.costs import (
     FEATURES,
     READ_OPTIONS,
     Costs,
     KaldiArcs,
+    choose_key,
     costs_of,
-    key_of,
     lattice_of,
     scales_of,
 )
@@ -51,11 +51,11 @@ from lattices.formats.openfst.codec import (
     FST_MAGIC,
     ByteReader,
     SymbolTable,
-    encoded_string,
-    encoded_symbols,
+    encode_string,
+    encode_symbols,
     is_fst,
 )
-from lattices.formats.openfst.symbols import no_table, read_symbols, table_labels
+from lattices.formats.openfst.symbols import explain_missing_table, read_symbols, table_labels
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, Vocabulary
 
@@ -65,7 +65,7 @@ _LONGEST_KEY = 4096
 
 
 @dataclass(frozen=True)
-class Layout:
+class LatticeLayout:
     """What an arc type says: whether weights have transition-ids, and how wide a cost is."""
 
     compact: bool
@@ -81,10 +81,10 @@ class Layout:
 
 
 ARC_TYPES = {
-    "compactlattice44": Layout(compact=True, cost="<f4"),
-    "compactlattice84": Layout(compact=True, cost="<f8"),
-    "lattice4": Layout(compact=False, cost="<f4"),
-    "lattice8": Layout(compact=False, cost="<f8"),
+    "compactlattice44": LatticeLayout(compact=True, cost="<f4"),
+    "compactlattice84": LatticeLayout(compact=True, cost="<f8"),
+    "lattice4": LatticeLayout(compact=False, cost="<f4"),
+    "lattice8": LatticeLayout(compact=False, cost="<f8"),
 }
 
 
@@ -105,7 +105,7 @@ class FoundFst:
     """
 
     key: str
-    layout: Layout
+    layout: LatticeLayout
     start: int
     states: int
     tables: tuple[int, ...]
@@ -176,7 +176,7 @@ def read_fst(reader: ByteReader, key: str) -> FoundFst:
     return FoundFst(key, layout, start, states, tuple(tables), body, end)
 
 
-def fst_body(lattice: Lattice, label: IntColumn, costs: Costs, layout: Layout) -> Array:
+def fst_body(lattice: Lattice, label: IntColumn, costs: Costs, layout: LatticeLayout) -> Array:
     """Return the states and arcs as 4-byte words; there are no transition-ids."""
     states, arcs, ids = lattice.num_states, lattice.num_arcs, int(layout.compact)
     weight = 2 * layout.cost_words + ids
@@ -197,7 +197,9 @@ def fst_body(lattice: Lattice, label: IntColumn, costs: Costs, layout: Layout) -
     return words
 
 
-def _bits(graph: FloatColumn, acoustic: FloatColumn, lattice: Lattice, layout: Layout) -> Array:
+def _bits(
+    graph: FloatColumn, acoustic: FloatColumn, lattice: Lattice, layout: LatticeLayout
+) -> Array:
     """Return the bits of pairs of costs, one row a pair."""
     pairs = np.column_stack((graph, acoustic))
     with np.errstate(over="ignore"):
@@ -256,7 +258,7 @@ class KaldiBinary(Format):
         no topological order, and what is wrong: that is said here.
         """
         scales = scales_of(options)
-        table = _table_given(options)
+        table = _find_given_table(options)
         if table is not None and (
             made := kaldi_lattice(
                 record.payload, *vocabulary.labels_of(table), vocabulary.strings, FEATURES, *scales
@@ -280,10 +282,10 @@ class KaldiBinary(Format):
     ) -> None:
         """Write vector FSTs whose states and arcs stand in the order of the lattice."""
         arc_type = choice(options, "arc_type", tuple(ARC_TYPES))
-        for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
-            key, costs = key_of(lattice, number), costs_of(lattice, losses)
+        for number, lattice in enumerate(require_kind(Lattice, spaces, losses)):
+            key, costs = choose_key(lattice, number), costs_of(lattice, losses)
             stream.write(f"{key} ".encode())
-            stream.write(_encoded(lattice, costs, arc_type, options.get("symbols")))
+            stream.write(_encode(lattice, costs, arc_type, options.get("symbols")))
 
 
 FORMAT = KaldiBinary()
@@ -316,7 +318,7 @@ def _arcs(found: FoundFst, record: Record) -> tuple[KaldiArcs, IntColumn]:
             f"state {odd} of {found.key!r} has the final weight {both[0, odd]},{both[1, odd]}, "
             "expected finite costs, or both infinite"
         )
-    # here, and not in the lattice: topological order is asked for before it is built
+    # checked here: the lattice requires topological order
     raise record.error(f"an arc of {found.key!r} leads out of its {found.states} states")
 
 
@@ -324,11 +326,11 @@ def _symbols(
     found: FoundFst, reader: ByteReader, label: IntColumn, options: Mapping[str, Any]
 ) -> SymbolTable:
     """Return the words of the labels: those of the file given, of the FST, or the digits."""
-    symbols = _table_given(options)
+    symbols = _find_given_table(options)
     if symbols is None:
         symbols = found.symbols(reader)
     if symbols is None and (label > 0).any():
-        raise no_table()
+        raise explain_missing_table()
     return {} if symbols is None else symbols
 
 
@@ -345,7 +347,7 @@ class _Digits(dict[int, str]):
 _DIGITS = _Digits()
 
 
-def _table_given(options: Mapping[str, Any]) -> SymbolTable | None:
+def _find_given_table(options: Mapping[str, Any]) -> SymbolTable | None:
     """Return the words of labels, where they do not depend on what is attached to the FST."""
     kind = choice(options, "labels", ("auto", "words", "numbers"))
     if "symbols" in options:
@@ -374,20 +376,20 @@ def _vocabulary_numbers(
     return ints(numbers[which])
 
 
-def _encoded(lattice: Lattice, costs: Costs, arc_type: str, table: str | None) -> bytes:
+def _encode(lattice: Lattice, costs: Costs, arc_type: str, table: str | None) -> bytes:
     layout = ARC_TYPES[arc_type]
     label, flags, attached = lattice.label, 0, b""
     if table is None:
         from lattices.interop import symbol_table
 
         used = symbol_table(lattice.vocabulary, np.unique(lattice.label).tolist())
-        flags, attached = HAS_OSYMBOLS, encoded_symbols(used)
+        flags, attached = HAS_OSYMBOLS, encode_symbols(used)
     else:
         label = table_labels(lattice, table)
     header = (
         struct.pack("<i", FST_MAGIC),
-        encoded_string("vector"),
-        encoded_string(arc_type),
+        encode_string("vector"),
+        encode_string(arc_type),
         # OpenFst itself leaves the number of arcs of a vector FST at 0
         struct.pack("<iiQ", FST_VERSION, flags, _EXPANDED_MUTABLE | _ACCEPTOR * layout.compact),
         struct.pack("<qqq", lattice.start, lattice.num_states, 0),

@@ -22,7 +22,7 @@ from lattices.errors import FormatError, OptionError
 from lattices.formats.base import BLANKS, Unsupported, note_losses
 from lattices.formats.fields import LABEL_OPTIONS
 from lattices.spaces import Lattice
-from lattices.spaces.features import FeatureRows, rows_of
+from lattices.spaces.features import FeatureRows, make_rows
 from lattices.spaces.lattice import build_lattice
 from lattices.vocabulary import Vocabulary
 
@@ -128,8 +128,8 @@ def lattice_of(
         score=score,
         final=final,
         start=arcs.start,
-        features=_two_features(features),
-        final_features=_two_features(final_features),
+        features=_make_feature_matrix(features),
+        final_features=_make_feature_matrix(final_features),
         feature_names=FEATURES,
         times=None if frames is None else floats(frames * shift),
         id=name,
@@ -140,7 +140,7 @@ def lattice_of(
 _two_columns: tuple[IntColumn, IntColumn] = ints([]), ints([0])
 
 
-def _two_features(values: FloatColumn) -> FeatureRows:
+def _make_feature_matrix(values: FloatColumn) -> FeatureRows:
     """Return the matrix of two features; all share what says where their values stand."""
     global _two_columns
     columns, bounds = _two_columns
@@ -152,7 +152,7 @@ def _two_features(values: FloatColumn) -> FeatureRows:
     return FeatureRows(values, columns[:count], bounds[: count // 2 + 1], len(FEATURES))
 
 
-def key_of(lattice: Lattice, number: int) -> str:
+def choose_key(lattice: Lattice, number: int) -> str:
     """Return the key of a lattice in an archive: its id, or its place if it has none."""
     if any(blank in lattice.id for blank in BLANKS):
         raise FormatError(f"the id {lattice.id!r} has a blank in it, which ends a key here")
@@ -168,7 +168,7 @@ def cost_features(
     negated score is the graph cost; and how far scores may be from the sums of costs.
     """
     names = lattice.feature_names
-    both = "graph" in names and "acoustic" in names and rows_of(lattice) is not None
+    both = "graph" in names and "acoustic" in names and make_rows(lattice) is not None
     others = len(names) > len(FEATURES) if both else bool(names)
     note_losses(lattice, losses, "" if others else "features")
     if not both:

@@ -42,7 +42,7 @@ import numpy as np
 
 from lattices.arrays import Array, IntColumn, floats, ints
 from lattices.errors import OptionError
-from lattices.formats.base import Format, Record, Unsupported, note_losses, of_kind
+from lattices.formats.base import Format, Record, Unsupported, note_losses, require_kind
 from lattices.formats.fields import LABEL_OPTIONS, is_whole, label_names, label_words, number_column
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, Vocabulary
@@ -90,7 +90,7 @@ class K2(Format):
         side = str(options.get("side", "auto"))
         if side != "auto" and not _SIDE.fullmatch(side):
             raise OptionError(f"side={side!r}, expected labels, aux_labels, aux_labels2 ...")
-        arcs = _Arcs(record)
+        arcs = _K2Arcs(record)
         labels, counts = arcs.labels(side)
         words = label_words(labels, options)
         if not words.keys() >= set(labels):
@@ -105,7 +105,7 @@ class K2(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write an acceptor: the start as state 0, then the others in order."""
-        for lattice in of_kind(Lattice, spaces, losses):
+        for lattice in require_kind(Lattice, spaces, losses):
             note_losses(lattice, losses)
             names = label_names(lattice, options.get("symbols"), ("-1", "[", "]"))
             stream.write("".join(_lines(lattice, names)).encode("utf-8"))
@@ -114,7 +114,7 @@ class K2(Format):
 FORMAT = K2()
 
 
-class _Arcs:
+class _K2Arcs:
     """The arcs of a file in columns, checked as k2 checks them."""
 
     def __init__(self, record: Record) -> None:
@@ -204,7 +204,7 @@ class _Arcs:
 
         The -1 of arcs into the final state is none.
         """
-        sides = self._ragged_sides() if self.ragged else []
+        sides = self._read_ragged_sides() if self.ragged else []
         width = len(sides[0]) if sides else len(self.rows[0]) - 3
         chosen = min(width, 2) - 1 if side == "auto" else _column(side)
         if chosen >= width:
@@ -220,7 +220,7 @@ class _Arcs:
             raise self.record.error(problem, self.places[odd])
         return labels, counts
 
-    def _ragged_sides(self) -> list[list[Row]]:
+    def _read_ragged_sides(self) -> list[list[Row]]:
         """Return the lists of labels of every arc, all with the same number of lists."""
         pairs = zip(self.places, self.rows, strict=True)
         sides = [self._sides(row, place) for place, row in pairs]

@@ -37,16 +37,16 @@ from lattices.formats.base import (
     Record,
     Unsupported,
     choice,
-    of_kind,
+    require_kind,
     text_lines,
 )
 from lattices.formats.kaldi.binary import FORMAT as BINARY
 from lattices.formats.kaldi.binary import read_fst
-from lattices.formats.kaldi.costs import READ_OPTIONS, key_of
+from lattices.formats.kaldi.costs import READ_OPTIONS, choose_key
 from lattices.formats.kaldi.text import EMPTY_LINE
 from lattices.formats.kaldi.text import FORMAT as TEXT
 from lattices.formats.openfst.codec import ByteReader
-from lattices.formats.streams import STANDARD, created, opened
+from lattices.formats.streams import STANDARD, open_input, open_output
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
@@ -107,7 +107,7 @@ class KaldiScp(AssembledFormat):
         for line, text in text_lines(stream):
             if not text.strip():
                 continue
-            place, found = "", _Found(b"")
+            place, found = "", _FoundArchive(b"")
             problem = ""
             try:
                 key, place = _entry(text)
@@ -137,9 +137,9 @@ class KaldiScp(AssembledFormat):
     def encode(self, space: Space, losses: Unsupported, **options: Any) -> tuple[str, bytes]:
         """Return the id, and what stands behind the key in the archive."""
         rest = {"symbols": options["symbols"]} if "symbols" in options else {}
-        (lattice,) = of_kind(Lattice, [space], losses)
+        (lattice,) = require_kind(Lattice, [space], losses)
         _archive_format(options).write(whole := io.BytesIO(), [lattice], losses, **rest)
-        return lattice.id, whole.getvalue()[len(f"{key_of(lattice, 0)} ".encode()) :]
+        return lattice.id, whole.getvalue()[len(f"{choose_key(lattice, 0)} ".encode()) :]
 
     def assemble(
         self, stream: BinaryIO, parts: Iterable[tuple[str, bytes]], **options: Any
@@ -147,7 +147,7 @@ class KaldiScp(AssembledFormat):
         """Write the archive and, for each lattice, a line with the offset behind its key."""
         archive = _archive_name(options)
         _archive_format(options)
-        with created(archive) as ark:
+        with open_output(archive) as ark:
             for number, (name, data) in enumerate(parts):
                 key = name or str(number)
                 ark.write(f"{key} ".encode())
@@ -159,7 +159,7 @@ FORMAT = KaldiScp()
 
 
 @dataclass(frozen=True)
-class _Found:
+class _FoundArchive:
     payload: bytes
     binary: bool = False
 
@@ -173,28 +173,28 @@ class _Archives:
         # mapped memory is read like bytes
         self._data = b""
 
-    def lattice(self, key: str, place: str) -> _Found:
+    def lattice(self, key: str, place: str) -> _FoundArchive:
         """Return the lattice at a place, or raise a FormatError that says why there is none."""
         name, offset = _file_and_offset(place)
         try:
             if name != self._name:
-                self._data, self._name = _mapped(self._resolved(name)), name
+                self._data, self._name = _map(self._resolve(name)), name
             data = self._data
             if data[:2] == _GZIP_MAGIC:
                 if offset is not None:
                     raise FormatError("a gzip file cannot be read from an offset on", place)
-                with opened(self._resolved(name)) as (_, stream):
+                with open_input(self._resolve(name)) as (_, stream):
                     data = stream.read()
         except OSError as problem:
             raise FormatError(problem.strerror or str(problem), place) from problem
         return _lattice_at(data, offset, key, place)
 
-    def _resolved(self, name: str) -> str:
+    def _resolve(self, name: str) -> str:
         beside = os.path.join(self._folder, name)
         return name if os.path.exists(name) or not os.path.exists(beside) else beside
 
 
-def _mapped(path: str) -> bytes:
+def _map(path: str) -> bytes:
     """Return the content of a regular file, not read before it is looked at."""
     found = os.stat(path)
     if not stat.S_ISREG(found.st_mode):
@@ -205,7 +205,7 @@ def _mapped(path: str) -> bytes:
         return cast(bytes, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
-def _lattice_at(data: bytes, offset: int | None, key: str, place: str) -> _Found:
+def _lattice_at(data: bytes, offset: int | None, key: str, place: str) -> _FoundArchive:
     start = offset or 0
     if start >= len(data):
         raise FormatError(f"the file ends before, after {len(data)} bytes", place)
@@ -224,10 +224,12 @@ def _lattice_at(data: bytes, offset: int | None, key: str, place: str) -> _Found
     if first == _FST_BYTE:
         reader = ByteReader(data, place)
         reader.place = start
-        return _Found(f"{key} ".encode() + data[start : read_fst(reader, key).end], binary=True)
+        return _FoundArchive(
+            f"{key} ".encode() + data[start : read_fst(reader, key).end], binary=True
+        )
     end = EMPTY_LINE.search(data, start)
     stop = len(data) if end is None else end.end()
-    return _Found(f"{key} ".encode() + data[start:stop])
+    return _FoundArchive(f"{key} ".encode() + data[start:stop])
 
 
 def _entry(text: bytes) -> tuple[str, str]:

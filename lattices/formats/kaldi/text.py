@@ -51,15 +51,15 @@ from lattices._native import (
 )
 from lattices.arrays import Array, ints
 from lattices.errors import FormatError
-from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, Unsupported, choice, of_kind
+from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, Unsupported, choice, require_kind
 from lattices.formats.fields import is_number, is_whole, label_names, label_words
 from lattices.formats.kaldi.costs import (
     READ_OPTIONS,
     Costs,
     KaldiArcs,
+    choose_key,
     cost_features,
     costs_of,
-    key_of,
     lattice_of,
 )
 from lattices.spaces import Lattice, Space
@@ -184,8 +184,8 @@ class KaldiArchive(Format):
         """Write the start state first, then the others in order."""
         compact = choice(options, "type", ("compact", "lattice")) == "compact"
         table = options.get("symbols")
-        for number, lattice in enumerate(of_kind(Lattice, spaces, losses)):
-            key, text = key_of(lattice, number), None
+        for number, lattice in enumerate(require_kind(Lattice, spaces, losses)):
+            key, text = choose_key(lattice, number), None
             if table is None:
                 costs, words = cost_features(lattice, losses), lattice.vocabulary.strings
                 text = plain_kaldi_lines(key, lattice.columns, *costs, words, compact)

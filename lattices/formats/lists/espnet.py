@@ -87,7 +87,7 @@ class Espnet(Format):
         lines = [words]
         scores = [0.0]
         if isinstance(record, EspnetRecord):
-            lines += [_decoded(record, other) for other in record.others]
+            lines += [_decode(record, other) for other in record.others]
             scores = [_score(record, each) for each in record.scores] or [0.0] * len(lines)
         if len(scores) != len(lines):
             raise record.error(f"{len(scores)} scores for {len(lines)} hypotheses")
@@ -116,7 +116,7 @@ def _table(path: str) -> dict[bytes, bytes]:
     return table
 
 
-def _decoded(record: Record, line: bytes) -> str:
+def _decode(record: Record, line: bytes) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -124,8 +124,8 @@ def _decoded(record: Record, line: bytes) -> str:
 
 
 def _score(record: Record, text: bytes) -> float:
-    found = _SCORE.fullmatch(_decoded(record, text))
+    found = _SCORE.fullmatch(_decode(record, text))
     value = finite_number(found.group(1)) if found else None
     if value is None:
-        raise record.error(f"score {_decoded(record, text)!r}, expected a finite number")
+        raise record.error(f"score {_decode(record, text)!r}, expected a finite number")
     return value

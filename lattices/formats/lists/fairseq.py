@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from lattices.formats.base import Format, Record, choice, grouped_lines, split_words
+from lattices.formats.base import Format, Record, choice, group_lines, split_words
 from lattices.formats.fields import finite_number
 from lattices.spaces import Hypothesis, NBest
 from lattices.vocabulary import Vocabulary
@@ -41,7 +41,7 @@ class Fairseq(Format):
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut where the number changes."""
-        records = grouped_lines(stream, path, _number_of)
+        records = group_lines(stream, path, _number_of)
         spoken = (
             each for each in records if re.search(rb"^[HD]-[0-9]", each.payload, re.MULTILINE)
         )

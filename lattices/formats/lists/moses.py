@@ -27,16 +27,16 @@ from lattices.formats.base import (
     Format,
     Record,
     Unsupported,
-    grouped_lines,
-    joined_words,
+    group_lines,
+    join_words,
     note_losses,
-    of_kind,
+    require_kind,
     split_words,
 )
 from lattices.formats.fields import finite_number
 from lattices.formats.streams import HEAD_SIZE
 from lattices.spaces import NBest, Space
-from lattices.spaces.features import FeatureRows, feature_matrix, rows_of
+from lattices.spaces.features import FeatureRows, feature_matrix, make_rows
 from lattices.vocabulary import Vocabulary
 
 _BAR = "|||"
@@ -64,7 +64,7 @@ class MosesNBest(Format):
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut where the first field changes; a line without fields spoils the list it is in."""
-        return grouped_lines(stream, path, _first_field)
+        return group_lines(stream, path, _first_field)
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> NBest:
         """Return the list, in time linear in its length."""
@@ -234,7 +234,7 @@ def lists_to_write(
     Arguments are those of :func:`check_id` and of :func:`lattices.formats.base.note_losses`.
     """
     previous = None
-    for nbest in of_kind(NBest, spaces, losses):
+    for nbest in require_kind(NBest, spaces, losses):
         check_id(nbest.id, previous, separator)
         previous = nbest.id
         note_losses(nbest, losses, *held, metadata=metadata)
@@ -259,7 +259,7 @@ def _groups(names: Iterable[str], losses: Unsupported, where: str) -> dict[str, 
     groups: dict[str, list[str]] = {}
     for stem, members in numbered.items():
         several = len(members) > 1 or stem == UNNAMED
-        # a feature that has the name for itself would swallow the others
+        # a feature of the same name would hide the others
         if several and stem not in written and members == _numbers(stem, len(members)):
             groups[stem] = members
     grouped = {name for members in groups.values() for name in members}
@@ -280,7 +280,7 @@ def _lines(nbest: NBest, losses: Unsupported) -> bytes:
         losses.add("metadata 'extra'", where)
         extra = None
     distinct, word = distinct_labels(nbest.label)
-    words = [_spelled(nbest.vocabulary.word(label), losses, where) for label in distinct.tolist()]
+    words = [_spell(nbest.vocabulary.word(label), losses, where) for label in distinct.tolist()]
     column = {name: place for place, name in enumerate(nbest.feature_names)}
     return moses_lines(
         nbest.id,
@@ -288,7 +288,7 @@ def _lines(nbest: NBest, losses: Unsupported) -> bytes:
         nbest.offset,
         words,
         nbest.score,
-        _canonical(nbest).feature_columns,
+        _merge_repeated_features(nbest).feature_columns,
         # values without a name come first
         ["" if stem == UNNAMED != first else f"{stem}=" for stem, (first, *_) in groups.items()],
         ints([column[name] for members in groups.values() for name in members]),
@@ -297,16 +297,16 @@ def _lines(nbest: NBest, losses: Unsupported) -> bytes:
     )
 
 
-def _spelled(word: str, losses: Unsupported, where: str) -> str:
-    text = joined_words((word,), losses, where)
+def _spell(word: str, losses: Unsupported, where: str) -> str:
+    text = join_words((word,), losses, where)
     if _BAR in text:
         raise FormatError(f"a word of {where} holds |||, which separates fields here")
     return text
 
 
-def _canonical(nbest: NBest) -> NBest:
+def _merge_repeated_features(nbest: NBest) -> NBest:
     """Return the list with no feature twice in a row."""
-    rows = rows_of(nbest)
-    if rows is None or (canonical := rows.canonical()) is rows:
+    rows = make_rows(nbest)
+    if rows is None or (canonical := rows.canonicalize()) is rows:
         return nbest
     return replace(nbest, features=canonical)

@@ -30,7 +30,7 @@ from typing import Any, BinaryIO
 
 from lattices.errors import SpaceError
 from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, split_words
-from lattices.formats.json.fields import decoded, typed
+from lattices.formats.json.fields import decode, take_field
 from lattices.spaces import Hypothesis, NBest
 from lattices.vocabulary import Vocabulary
 
@@ -84,21 +84,21 @@ class RecogniserJson(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> NBest:
         """Return the list of one utterance."""
-        fields = decoded(record)
+        fields = decode(record)
         if not isinstance(fields, dict):
             raise record.error(f"{fields!r:.40}, expected an object")
         references: tuple[str, ...] = ()
         if "output" in fields:
-            outputs = typed(fields, "output", list)
+            outputs = take_field(fields, "output", list)
             hypotheses = [_espnet(each) for each in outputs]
             texts = dict.fromkeys(each["text"] for each in outputs if "text" in each)
             references = tuple(text for text in texts if isinstance(text, str))
         elif "alternatives" in fields:
-            hypotheses = [_vosk(each) for each in typed(fields, "alternatives", list)]
+            hypotheses = [_vosk(each) for each in take_field(fields, "alternatives", list)]
         elif "segments" in fields or "transcription" in fields:
             hypotheses = [_whisper(fields)]
         elif "text" in fields:
-            words = typed(fields, "result", list, [])
+            words = take_field(fields, "result", list, [])
             posteriors = [max(_number(word, "conf"), _SMALLEST) for word in words]
             score = math.fsum(map(math.log, posteriors))
             hypotheses = [Hypothesis(_words(fields, "text"), score)]
@@ -136,7 +136,7 @@ def _objects(whole: Record, text: str) -> Iterator[tuple[int, Any]]:
 
 
 def _words(fields: dict[str, Any], key: str) -> tuple[str, ...]:
-    return tuple(split_words(typed(fields, key, str)))
+    return tuple(split_words(take_field(fields, key, str)))
 
 
 def _number(fields: Any, key: str) -> float:
@@ -155,7 +155,7 @@ def _vosk(fields: Any) -> Hypothesis:
 def _espnet(fields: Any) -> Hypothesis:
     if not isinstance(fields, dict):
         raise SpaceError(f"{fields!r:.40} for an output, expected an object")
-    text = typed(fields, "rec_text", str).replace(_EOS, " ")
+    text = take_field(fields, "rec_text", str).replace(_EOS, " ")
     return Hypothesis(tuple(split_words(text)), _number(fields, "score"))
 
 
@@ -163,11 +163,11 @@ def _whisper(fields: dict[str, Any]) -> Hypothesis:
     key = "segments" if "segments" in fields else "transcription"
     words: list[str] = []
     scores: list[float] = []
-    for part in typed(fields, key, list):
+    for part in take_field(fields, key, list):
         if not isinstance(part, dict):
             raise SpaceError(f"{part!r:.40} among the {key}, expected an object")
         words += _words(part, "text")
-        tokens = typed(part, "tokens", list, [])
+        tokens = take_field(part, "tokens", list, [])
         if key == "transcription":
             scores += [math.log(max(_number(token, "p"), _SMALLEST)) for token in tokens]
         elif "avg_logprob" in part:

@@ -179,13 +179,13 @@ class _List:
         self._read_totals(rows)
         sums = np.zeros((2, len(rows)))
         for entry, (place, row) in enumerate(rows):
-            words, scores = self._words_of(row[1:], place)
+            words, scores = self._read_words(row[1:], place)
             self.words[entry] = words
             sums[:, entry] = scores.sum(axis=1)
         self.columns["acoustic"], self.columns["language"] = BYTELOG * sums
         self.columns["words"] = np.array(list(map(len, self.words)), np.float64)
 
-    def _words_of(self, fields: list[bytes], place: int) -> tuple[list[bytes], Array]:
+    def _read_words(self, fields: list[bytes], place: int) -> tuple[list[bytes], Array]:
         """Return the words of a hypothesis, and their acoustic and language scores."""
         marks = [fields[start::_WIDTH] for start in (1, 2, 4, 6, 8, 10)]
         count, left = divmod(len(fields), _WIDTH)

@@ -19,8 +19,8 @@ from lattices.formats.base import (
     Format,
     Record,
     Unsupported,
-    grouped_lines,
-    joined_words,
+    group_lines,
+    join_words,
     split_words,
 )
 from lattices.formats.fields import finite_number
@@ -52,7 +52,7 @@ class NBestTable(Format):
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut where the first column changes."""
-        return grouped_lines(stream, path, lambda line: line.partition(b"\t")[0])
+        return group_lines(stream, path, lambda line: line.partition(b"\t")[0])
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> NBest:
         """Return the list, in time linear in its length."""
@@ -89,7 +89,7 @@ class NBestTable(Format):
         """Write one line for each hypothesis, every digit of its score."""
         for nbest in lists_to_write(spaces, losses, "\t"):
             for entry, score in enumerate(nbest.score.tolist()):
-                text = joined_words(nbest.tokens(entry), losses, f"segment {nbest.id!r}")
+                text = join_words(nbest.tokens(entry), losses, f"segment {nbest.id!r}")
                 stream.write(f"{nbest.id}\t{entry + 1}\t{score!r}\t{text}\n".encode())
 
 

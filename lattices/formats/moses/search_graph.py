@@ -36,7 +36,7 @@ import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError
-from lattices.formats.base import BLANKS, Format, Record, grouped_lines, split_words
+from lattices.formats.base import BLANKS, Format, Record, group_lines, split_words
 from lattices.formats.fields import finite_number
 from lattices.spaces import Lattice, Space
 from lattices.spaces.features import FeatureMatrix, FeatureRows, feature_matrix
@@ -72,7 +72,7 @@ class MosesGraph(Format):
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[Record]:
         """Cut where the number of the sentence changes."""
-        return grouped_lines(stream, path, lambda line: line.split(b" ", 1)[0])
+        return group_lines(stream, path, lambda line: line.split(b" ", 1)[0])
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the lattice, in time linear in the lines."""
@@ -209,7 +209,9 @@ class _Hypotheses:
             found = _CORE.match(new)
             cores.append(found.group(1) if found else "")
             try:
-                named.append(_listed(old) if old else _sparse(new[found.end() if found else 0 :]))
+                named.append(
+                    _read_old_features(old) if old else _sparse(new[found.end() if found else 0 :])
+                )
             except ValueError:
                 raise self._error(
                     row, f"scores={(old or new)[:80]}, expected names and finite numbers"
@@ -248,12 +250,12 @@ def _sparse(text: str) -> dict[str, float]:
     return found
 
 
-def _listed(text: str) -> dict[str, float]:
+def _read_old_features(text: str) -> dict[str, float]:
     """Return the features of old decoders; several models may have one name.
 
     Examples
     --------
-    >>> _listed(" d: 0 -1 lm: -16.1 d: 2 ")
+    >>> _read_old_features(" d: 0 -1 lm: -16.1 d: 2 ")
     {'d_0': 0.0, 'd_1': -1.0, 'd_2': 2.0, 'lm': -16.1}
     """
     values: dict[str, list[float]] = {}

@@ -21,9 +21,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from lattices.errors import OptionError, argument
-from lattices.formats.base import Format, Record, Unsupported, choice, note_losses, of_kind
+from lattices.formats.base import Format, Record, Unsupported, choice, note_losses, require_kind
 from lattices.formats.openfst.codec import DecodedFst, SymbolTable, decode, encode, is_fst
-from lattices.formats.openfst.symbols import no_table, read_symbols, table_labels
+from lattices.formats.openfst.symbols import explain_missing_table, read_symbols, table_labels
 from lattices.interop import from_columns, symbol_table, to_columns
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
@@ -67,9 +67,9 @@ class OpenFstBinary(Format):
     ) -> None:
         """Write an acceptor whose states and arcs stand in the order of the lattice."""
         arc_type = choice(options, "arc_type", ("standard", "log", "log64"))
-        for lattice in of_kind(Lattice, spaces, losses):
+        for lattice in require_kind(Lattice, spaces, losses):
             note_losses(lattice, losses)
-            stream.write(_encoded(lattice, arc_type, options.get("symbols")))
+            stream.write(_encode(lattice, arc_type, options.get("symbols")))
 
 
 FORMAT = OpenFstBinary()
@@ -85,11 +85,11 @@ def _symbols(found: DecodedFst, side: str, options: Mapping[str, Any]) -> Symbol
         return read_symbols(options["symbols"])
     attached = found.osymbols if side == "output" else found.isymbols
     if attached is None:
-        raise no_table(f"the FST has no table of {side} symbols")
+        raise explain_missing_table(f"the FST has no table of {side} symbols")
     return attached
 
 
-def _encoded(lattice: Lattice, arc_type: str, table: str | None) -> bytes:
+def _encode(lattice: Lattice, arc_type: str, table: str | None) -> bytes:
     columns = to_columns(lattice)
     if table is None:
         attached = symbol_table(lattice.vocabulary, np.unique(lattice.label).tolist())

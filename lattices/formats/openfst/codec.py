@@ -154,13 +154,7 @@ def is_symbol_table(data: bytes) -> bool:
 
 
 def decode_symbols(data: bytes, path: str = "") -> SymbolTable:
-    """Return the symbols, by number, of OpenFst's binary symbol table.
-
-    Raises
-    ------
-    FormatError
-        If the bytes are not such a table, or something follows it.
-    """
+    """Return the symbols, by number, of OpenFst's binary symbol table."""
     reader = ByteReader(data, path)
     table = reader.symbols()
     if reader.left:
@@ -168,18 +162,18 @@ def decode_symbols(data: bytes, path: str = "") -> SymbolTable:
     return table
 
 
-def encoded_string(text: str) -> bytes:
+def encode_string(text: str) -> bytes:
     """Return a string's length and its bytes."""
     data = text.encode("utf-8")
     return struct.pack("<i", len(data)) + data
 
 
-def encoded_symbols(table: SymbolTable) -> bytes:
+def encode_symbols(table: SymbolTable) -> bytes:
     """Return the bytes of a symbol table."""
     entries = sorted(table.items())
-    head = struct.pack("<i", SYMBOLS_MAGIC) + encoded_string("words")
+    head = struct.pack("<i", SYMBOLS_MAGIC) + encode_string("words")
     parts = [head, struct.pack("<qq", entries[-1][0] + 1, len(entries))]
-    parts += [encoded_string(symbol) + struct.pack("<q", key) for key, symbol in entries]
+    parts += [encode_string(symbol) + struct.pack("<q", key) for key, symbol in entries]
     return b"".join(parts)
 
 
@@ -271,11 +265,6 @@ def encode(
     ``log`` are stored in single precision (a relative error of 6e-8), those of ``log64``
     in double. Costs O(states + arcs), and a sort if the arcs are not grouped by source.
 
-    Raises
-    ------
-    SpaceError
-        If a state does not exist, or a weight is NaN, ``-inf`` or too large for its type.
-
     Examples
     --------
     >>> columns = FstColumns(src=[0], ilabel=[5], olabel=[5], weight=[0.5], dst=[1],
@@ -287,20 +276,20 @@ def encode(
     if arc_type not in WEIGHT_TYPES:
         raise OptionError(f"arc_type={arc_type!r}, expected one of {', '.join(WEIGHT_TYPES)}")
     check_columns(columns)
-    columns = _grouped_by_source(columns)
-    weight = _stored(columns.weight, arc_type, "arc")
-    final = _stored(columns.final, arc_type, "state")
+    columns = _group_by_source(columns)
+    weight = _convert_weights(columns.weight, arc_type, "arc")
+    final = _convert_weights(columns.final, arc_type, "state")
     flags = (_HAS_ISYMBOLS if isymbols else 0) | (_HAS_OSYMBOLS if osymbols else 0)
     header = b"".join(
         (
             struct.pack("<i", FST_MAGIC),
-            encoded_string("vector"),
-            encoded_string(arc_type),
+            encode_string("vector"),
+            encode_string(arc_type),
             struct.pack("<iiQ", _VECTOR_VERSION, flags, _properties(columns, weight, final)),
             # OpenFst itself leaves the number of arcs of a vector FST at 0
             struct.pack("<qqq", columns.start, columns.num_states, 0),
-            encoded_symbols(isymbols) if isymbols else b"",
-            encoded_symbols(osymbols) if osymbols else b"",
+            encode_symbols(isymbols) if isymbols else b"",
+            encode_symbols(osymbols) if osymbols else b"",
         )
     )
     return header + _vector_body(columns, weight, final).tobytes()
@@ -311,18 +300,6 @@ def decode(data: bytes, path: str = "") -> DecodedFst:
 
     Costs O(len(data)). Every size the file announces is checked against the bytes that are
     there before anything is allocated.
-
-    Parameters
-    ----------
-    data
-        The whole file; nothing may follow the automaton.
-    path
-        Where it came from, for error messages.
-
-    Raises
-    ------
-    FormatError
-        If the bytes are not such an FST.
     """
     if not is_fst(data):
         raise FormatError("the file does not begin with OpenFst's magic number", path)
@@ -374,7 +351,7 @@ def _check_type(fst_type: str, arc_type: str, version: int, path: str) -> None:
         raise FormatError(f"version {version} of {fst_type} FSTs cannot be read", path)
 
 
-def _grouped_by_source(columns: FstColumns) -> FstColumns:
+def _group_by_source(columns: FstColumns) -> FstColumns:
     if (columns.src[1:] >= columns.src[:-1]).all():
         return columns
     # numpy sorts 16-bit integers by radix, ten times faster
@@ -388,7 +365,7 @@ def _grouped_by_source(columns: FstColumns) -> FstColumns:
     )
 
 
-def _stored(weight: FloatColumn, arc_type: str, what: str) -> Array:
+def _convert_weights(weight: FloatColumn, arc_type: str, what: str) -> Array:
     """Return the weights in the type they are stored in, or say which does not fit."""
     with np.errstate(over="ignore"):
         stored = weight.astype(WEIGHT_TYPES[arc_type])

@@ -16,7 +16,7 @@ import numpy as np
 from lattices.arrays import IntColumn, ints
 from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.openfst.codec import SymbolTable, decode_symbols, is_symbol_table
-from lattices.formats.streams import PathLike, created, opened
+from lattices.formats.streams import PathLike, open_input, open_output
 from lattices.spaces import Lattice
 from lattices.vocabulary import EPSILON, EPSILON_NAME
 
@@ -29,13 +29,6 @@ def read_symbols(path: PathLike) -> SymbolTable:
     r"""Return the symbols of a table by number; read once for as long as the file is the same.
 
     Of two symbols with one number, and of two numbers for one symbol, the first counts.
-
-    Raises
-    ------
-    FormatError
-        With the line that is not ``symbol number``.
-    OptionError
-        If the file cannot be read.
 
     Examples
     --------
@@ -57,7 +50,7 @@ def read_symbols(path: PathLike) -> SymbolTable:
 
 @lru_cache(maxsize=8)
 def _read_symbols(path: str, modified: int, size: int) -> SymbolTable:
-    with opened(path) as (_, stream):
+    with open_input(path) as (_, stream):
         data = stream.read()
     if is_symbol_table(data):
         return decode_symbols(data, path)
@@ -78,23 +71,17 @@ def _read_symbols(path: str, modified: int, size: int) -> SymbolTable:
     return table
 
 
-def extended_symbols(path: PathLike, words: Iterable[str]) -> dict[str, int]:
+def extend_symbols(path: PathLike, words: Iterable[str]) -> dict[str, int]:
     """Return the numbers of ``words`` in a table file, which is made, or extended, if need be.
 
     Numbers that are in the file stay what they are, so that any number of lattices, of any
     number of vocabularies, can be written with one table.
 
-    Raises
-    ------
-    FormatError
-        If a word cannot stand in a table: it has a blank in it, is epsilon's name, or there is no
-        number left for it.
-
     Examples
     --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp(), "words.syms")
-    >>> extended_symbols(file, ["the", "cat"]), extended_symbols(file, ["cat", "dog"])
+    >>> extend_symbols(file, ["the", "cat"]), extend_symbols(file, ["cat", "dog"])
     ({'the': 1, 'cat': 2}, {'cat': 2, 'dog': 3})
     """
     table = dict(read_symbols(path)) if os.path.exists(path) else {EPSILON: EPSILON_NAME}
@@ -116,7 +103,7 @@ def extended_symbols(path: PathLike, words: Iterable[str]) -> dict[str, int]:
             )
         wanted[word] = numbers[word]
     if len(table) > size or not os.path.exists(path):
-        with created(path) as stream:
+        with open_output(path) as stream:
             stream.write("".join(f"{word}\t{key}\n" for key, word in table.items()).encode("utf-8"))
     return wanted
 
@@ -125,12 +112,12 @@ def table_labels(lattice: Lattice, path: PathLike) -> IntColumn:
     """Return the labels of a lattice as numbers of a table file, which is made or extended."""
     used, place = np.unique(lattice.label, return_inverse=True)
     words = {label: lattice.vocabulary.word(label) for label in used.tolist() if label != EPSILON}
-    numbers = extended_symbols(path, words.values())
+    numbers = extend_symbols(path, words.values())
     keys = [numbers[words[label]] if label else EPSILON for label in used.tolist()]
     return ints(np.array(keys, np.int32)[place])
 
 
-def no_table(
+def explain_missing_table(
     what: str = "the labels are whole numbers, and there is no symbol table",
 ) -> FormatError:
     """Return the error of labels that are numbers where nothing says which words they are.

@@ -37,7 +37,7 @@ import numpy as np
 from lattices._native import fst_text
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError, argument
-from lattices.formats.base import Format, Record, Unsupported, choice, note_losses, of_kind
+from lattices.formats.base import Format, Record, Unsupported, choice, note_losses, require_kind
 from lattices.formats.fields import is_number, is_whole, label_names, label_words
 from lattices.formats.openfst.codec import FstColumns
 from lattices.formats.openfst.symbols import read_symbols
@@ -120,7 +120,7 @@ class OpenFstText(Format):
             if label not in words:
                 shown = label.decode("utf-8")
                 problem = f"the label {shown!r} is not in the symbol table"
-                raise record.error(problem, _above(record, label))
+                raise record.error(problem, _count_lines_above(record, label))
         column = ints(vocabulary.add_all(words[label] for label in labels))
         columns = _columns(record, rows, arcs, column)
         return from_columns(columns, vocabulary)
@@ -134,7 +134,7 @@ class OpenFstText(Format):
         if kind == "numbers" and "symbols" not in options:
             needed = argument("write.symbols", "FILE")
             raise OptionError(f"labels=numbers needs {needed}, where the words are kept")
-        for lattice in of_kind(Lattice, spaces, losses):
+        for lattice in require_kind(Lattice, spaces, losses):
             note_losses(lattice, losses)
             names = _names(lattice, kind, options.get("symbols"))
             stream.write("".join(_lines(lattice, names, twice)).encode("utf-8"))
@@ -170,7 +170,7 @@ def _is_acceptor(record: Record, rows: Rows, wanted: str) -> bool:
                 "of a transducer",
                 _first(rows, 3),
             )
-        acceptor = _guessed_acceptor(record, rows) if widths.isdisjoint((3, 5)) else 3 in widths
+        acceptor = _guess_acceptor(record, rows) if widths.isdisjoint((3, 5)) else 3 in widths
     else:
         acceptor = wanted == "yes"
     refused = 5 if acceptor else 3
@@ -180,7 +180,7 @@ def _is_acceptor(record: Record, rows: Rows, wanted: str) -> bool:
     return acceptor
 
 
-def _guessed_acceptor(record: Record, rows: Rows) -> bool:
+def _guess_acceptor(record: Record, rows: Rows) -> bool:
     """Decide what arcs of four columns are, as the module describes."""
     arcs = [row for row in rows if len(row) == 4]
     if not all(is_number(row[3]) for row in arcs):
@@ -204,7 +204,7 @@ def _full_arcs(rows: Rows, acceptor: bool) -> Rows:
     return [row if len(row) == 5 else [*row, b"0"] for row in arcs]
 
 
-def _above(record: Record, label: bytes) -> int:
+def _count_lines_above(record: Record, label: bytes) -> int:
     """Return how many lines stand above the first arc with this label."""
     lines = record.payload.split(b"\n")
     return next(place for place, line in enumerate(lines) if label in line.split()[2:4])

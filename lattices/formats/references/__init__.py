@@ -4,7 +4,7 @@ Two layouts have one line a segment, and nothing in a file says which it is: Kal
 where a line is ``id words`` in any order, and plain parallel files, where line i belongs to
 segment i. Three more are those of NIST's sclite, whose transcripts may have alternatives: trn,
 ctm and stm, see :mod:`lattices.formats.references.nist`. What commands write is known by its
-content as well: tsv, see :mod:`lattices.formats.references.results`, and lists of one sentence
+content as well: tsv, see :mod:`lattices.formats.references.from_results`, and lists of one sentence
 (JSON lines, CSV, Parquet, ...).
 """
 
@@ -17,13 +17,13 @@ from lattices.errors import FormatError, OptionError
 from lattices.formats.references.files import (
     RESULTS,
     ReferenceFile,
+    find_other_case,
     first_column,
     hint,
-    in_another_case,
     read_file,
 )
 from lattices.formats.references.ids import FIELDS, IdTemplate
-from lattices.formats.references.nist import Alternatives, Table
+from lattices.formats.references.nist import Table, TranscriptAlternatives
 from lattices.formats.streams import PathLike
 from lattices.spaces import Lattice
 
@@ -33,11 +33,7 @@ LAYOUTS = ("auto", "kaldi", "plain", *FIELDS, RESULTS)
 class References:
     """The references of all segments, looked up one segment at a time.
 
-    Made by :func:`read_references`. Where the layout was not given and the ids were not
-    known, :meth:`settle` decides by a few segments, or the first one that is looked up:
-    by id if every file has their ids in one of the layouts that its lines fit in; plain if
-    first words cannot be ids; an error where there is a doubt. Each file may have its own
-    layout by id.
+    Made by :func:`read_references`.
 
     Attributes
     ----------
@@ -99,7 +95,7 @@ class References:
         ]
         self._layouts = tuple(layouts)
 
-    def both_readings(self) -> str:
+    def explain_readings(self) -> str:
         """Return how to say whether lines begin with ids, to be put behind what is wrong."""
         return (
             f"; {self._option}kaldi takes the first word of each line for its id, "
@@ -119,24 +115,18 @@ class References:
                 f"{hint(layout, table, missing)}; if it is plain text, {self._option}plain",
                 file.path,
             )
-        raise FormatError(f"{file.objection('kaldi', ids)}, but {by_id.path} is by id", file.path)
+        raise FormatError(
+            f"{file.find_objection('kaldi', ids)}, but {by_id.path} is by id", file.path
+        )
 
     def settle(self, ids: Iterable[str]) -> None:
-        """Settle the layout by the first few segments: by id if the files have their ids.
-
-        Raises
-        ------
-        FormatError
-            If the lines may begin with ids as well as not: taking ids for words would give
-            every segment wrong references without a word. So it is, too, if the files have
-            the ids, but one of them twice.
-        """
+        """Decide the layout from the first few segments: by id if the files have their ids."""
         names = list(ids)
         if self.layout != "auto" or not names:
             return
         layouts = [file.layout_for(names) for file in self._files]
         if all(layouts) and "plain" not in layouts:
-            self._use(layouts, self.both_readings())
+            self._use(layouts, self.explain_readings())
         elif set(layouts) == {"plain"}:
             self._layouts = tuple(layouts)
         else:
@@ -173,18 +163,11 @@ class References:
                 f"no line begins with {missing!r}, and first words, which are all different, could "
                 f"be other ids ({next(iter(file.first_words))!r})"
             )
-        case = "" if found else in_another_case(missing, file.first_words)
-        raise FormatError(problem + case + self.both_readings(), file.path)
+        case = "" if found else find_other_case(missing, file.first_words)
+        raise FormatError(problem + case + self.explain_readings(), file.path)
 
     def decide(self, ids: Sequence[str]) -> None:
-        """Settle the layout for these segments, which are all there are.
-
-        Raises
-        ------
-        FormatError
-            If the files fit in neither layout, with the counts and the first id that no line
-            begins with, or perhaps in both: see :meth:`settle`.
-        """
+        """Settle the layout for these segments, which are all there are."""
         if self.layout == "auto":
             layouts = [file.layout_for_all(ids) for file in self._files]
             if all(layouts):
@@ -195,7 +178,7 @@ class References:
                     file = self._files[layouts.index("")]
                     raise FormatError(
                         f"{len(self)} lines for {len(ids)} segments, and "
-                        f"{file.objection('kaldi', ids)}: neither plain nor by id",
+                        f"{file.find_objection('kaldi', ids)}: neither plain nor by id",
                         file.path,
                     )
                 self.settle(ids)
@@ -204,26 +187,7 @@ class References:
         self.finish(len(ids))
 
     def get(self, id: str, position: int) -> tuple[str | Lattice, ...]:
-        """Return the references of one segment, one for each file.
-
-        Parameters
-        ----------
-        id : str
-            The segment's name, which decides unless the layout is plain.
-        position : int
-            Which segment it is, from 0, counting those that were skipped: it decides in the
-            plain layout.
-
-        Returns
-        -------
-        tuple of str or Lattice
-            A lattice, without scores, where a transcript has alternatives.
-
-        Raises
-        ------
-        FormatError
-            If there is none, or if the file excludes the segment from scoring.
-        """
+        """Return the references of one segment, one for each file."""
         self.settle([id])
         if not self._tables:
             if not 0 <= position < len(self):
@@ -244,17 +208,11 @@ class References:
                     file.path,
                 )
             entry = table.entries[id]
-            found.append(entry.lattice(id) if isinstance(entry, Alternatives) else entry)
+            found.append(entry.lattice(id) if isinstance(entry, TranscriptAlternatives) else entry)
         return tuple(found)
 
     def finish(self, segments: int) -> None:
-        """Check that plain files had a line for each segment and none left over.
-
-        Raises
-        ------
-        FormatError
-            If the numbers differ.
-        """
+        """Check that plain files had a line for each segment and none left over."""
         if self.layout == "plain" and segments != len(self):
             raise FormatError(f"{len(self)} lines for {segments} segments", self._files[0].path)
 

@@ -15,11 +15,6 @@ from lattices.formats.references.nist import NO_CONFIDENCE, TimedWord
 def ctm_lines(id: str, words: Iterable[TimedWord], channel: str = "1") -> str:
     r"""Return the words of a segment as lines of a ctm; none for a segment without words.
 
-    Raises
-    ------
-    FormatError
-        If the id, the channel or a word is empty or has blanks in it.
-
     Examples
     --------
     >>> words = [TimedWord("the", 0.0, 0.25, 0.622459), TimedWord("cat", 0.25, 0.75)]

@@ -9,12 +9,19 @@ from typing import BinaryIO
 
 from lattices.caching import cached_property
 from lattices.errors import FormatError, argument
-from lattices.formats.base import Format, decoded_lines
-from lattices.formats.reading import available, parse_record, sniffs
-from lattices.formats.references.ids import FIELDS, IdTemplate, utterance_of
-from lattices.formats.references.nist import READERS, Lines, Table, looks_like, second_line, trn_id
-from lattices.formats.references.results import are_results, look_like_scores, read_results
-from lattices.formats.streams import PathLike, display_name, opened
+from lattices.formats.base import Format, decode_lines
+from lattices.formats.reading import load_formats, parse_record, sniffs
+from lattices.formats.references.from_results import are_results, look_like_scores, read_results
+from lattices.formats.references.ids import FIELDS, IdTemplate, strip_speaker
+from lattices.formats.references.nist import (
+    READERS,
+    Table,
+    TranscriptLines,
+    looks_like,
+    second_line,
+    trn_id,
+)
+from lattices.formats.streams import PathLike, display_name, open_input
 from lattices.spaces import NBest
 from lattices.vocabulary import Vocabulary
 
@@ -22,7 +29,7 @@ from lattices.vocabulary import Vocabulary
 RESULTS = "tsv"
 
 _BLANKS = " \t\v\f"
-#: what is in the first line of all lists, of which only a table of one word a cell has no blank
+#: the separator in the first line of all lists; only a table of single words has no blank
 _MARKS = re.compile(rb"^\s*\{|\t|\|\|\||[^\x09-\x0d\x20-\xff]")
 
 
@@ -79,7 +86,7 @@ class ReferenceFile:
             }
         )
 
-    def objection(self, layout: str, ids: Iterable[str]) -> str:
+    def find_objection(self, layout: str, ids: Iterable[str]) -> str:
         """Return why the file cannot have this layout for these segments; empty if it can."""
         if layout in self.tables:
             known: Container[str] = self.tables[layout]
@@ -96,17 +103,14 @@ class ReferenceFile:
 
     def layout_for_all(self, ids: Sequence[str]) -> str:
         """Return the layout in which the file has all of these ids; empty if there is none."""
-        fitting = (one for one in (*self.tables, "kaldi") if not self.objection(one, ids))
+        fitting = (one for one in (*self.tables, "kaldi") if not self.find_objection(one, ids))
         return next(fitting, "")
 
     def layout_for(self, ids: Sequence[str]) -> str:
         """Return the layout of a file for some of the segments; empty where there is a doubt.
 
-        Segments may be without a reference, and sentences may begin with what is an id. So the
-        file is by id if it has half of these ids, or one where lines look as if they began
-        with ids. It is plain if neither is so and its first words cannot be ids: they are not
-        all different, or no segment has an id of its own and none is among them. A file without
-        a word tells nothing.
+        Segments may be without a reference, and sentences may begin with what is an id. So the file
+        is by id if it has half of these ids, or one where lines look as if they began with ids.
         """
         by_table = (one for one, table in self.tables.items() if any(id in table for id in ids))
         found = next(by_table, "")
@@ -139,7 +143,7 @@ def is_own_id(id: str) -> bool:
     return first_column(id) == id != "" and not id.isdecimal()
 
 
-def in_another_case(id: str, known: Iterable[str]) -> str:
+def find_other_case(id: str, known: Iterable[str]) -> str:
     """Return that an id is there in capitals, or without them; empty if it is not."""
     folded = id.casefold()
     found = next((name for name in known if name.casefold() == folded), None)
@@ -148,13 +152,13 @@ def in_another_case(id: str, known: Iterable[str]) -> str:
 
 def hint(layout: str, table: Table, id: str) -> str:
     """Return what may help where an id is not found."""
-    case = in_another_case(id, table.entries)
+    case = find_other_case(id, table.entries)
     if case:
         return case
     example = next(iter((*table.entries, *table.excluded)), "")
     if layout == "trn":
         ending = (name for name in table.entries if name.endswith(f"-{id}"))
-        longer = next((name for name in ending if utterance_of(name) == id), "")
+        longer = next((name for name in ending if strip_speaker(name) == id), "")
         if longer:
             option = argument("references.id_template", "{utterance}")
             return (
@@ -171,11 +175,11 @@ def hint(layout: str, table: Table, id: str) -> str:
 def read_file(path: PathLike, format: str, template: IdTemplate | None) -> ReferenceFile:
     """Return a file, with the tables of its layout, or of those that its content fits in."""
     name = display_name(path)
-    with opened(path) as (head, stream):
+    with open_input(path) as (head, stream):
         lists = _lists(head) if format == "auto" and template is None else None
         if lists is not None:
             return ReferenceFile(name, (), {lists.name: _sentences(lists, stream, name)}, False)
-        rows = [line for _, line in decoded_lines(stream, name)]
+        rows = [line for _, line in decode_lines(stream, name)]
     if not rows:
         raise FormatError("the file is empty", name)
     if format == RESULTS or (format == "auto" and template is None and are_results(rows)):
@@ -195,7 +199,7 @@ def read_file(path: PathLike, format: str, template: IdTemplate | None) -> Refer
             raise FormatError(f"could be ctm as well as stm; say which ({option})", name)
         if template is not None and not layouts:
             raise FormatError("an id template, but not a trn, ctm or stm with its fields", name)
-    tables = {layout: READERS[layout](Lines(name, lines), template) for layout in layouts}
+    tables = {layout: READERS[layout](TranscriptLines(name, lines), template) for layout in layouts}
     for layout, table in tables.items():
         if not (table.entries or table.excluded):
             raise FormatError(f"no segment of layout {layout}", name)
@@ -208,7 +212,9 @@ def _lists(head: bytes) -> Format | None:
     if not _MARKS.search(first) and b" " in first:
         # words alone: no need to load all formats
         return None
-    some = (entry for entry in available() if entry.kind in ("nbest", "any") and not entry.single)
+    some = (
+        entry for entry in load_formats() if entry.kind in ("nbest", "any") and not entry.single
+    )
     return next((entry for entry in some if sniffs(entry, head)), None)
 
 

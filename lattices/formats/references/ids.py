@@ -36,7 +36,7 @@ class IdTemplate:
     Examples
     --------
     >>> template = IdTemplate("{file}_{begin_cs:06}")
-    >>> template.made({"file": "sw1", "begin_cs": 1234})
+    >>> template.format({"file": "sw1", "begin_cs": 1234})
     'sw1_001234'
     >>> IdTemplate("{file.name}")
     Traceback (most recent call last):
@@ -72,7 +72,7 @@ class IdTemplate:
         """Tell whether a layout has all of the fields."""
         return self.names <= set(FIELDS.get(layout, ()))
 
-    def made(self, fields: Mapping[str, str | int]) -> str:
+    def format(self, fields: Mapping[str, str | int]) -> str:
         """Return the id."""
         return "".join(
             literal + (format(fields[name], spec) if name else "")
@@ -80,12 +80,12 @@ class IdTemplate:
         )
 
 
-def utterance_of(id: str) -> str:
+def strip_speaker(id: str) -> str:
     """Return an id without the speaker in front, or nothing if there is none.
 
     Examples
     --------
-    >>> utterance_of("84-121123-84-121123-0001"), utterance_of("84-121123-0001")
+    >>> strip_speaker("84-121123-84-121123-0001"), strip_speaker("84-121123-0001")
     ('84-121123-0001', '')
     """
     for place in range(len(id) // 2, 0, -1):

@@ -35,12 +35,12 @@ from typing import NamedTuple, TypeAlias
 from lattices.errors import FormatError
 from lattices.formats.base import split_words
 from lattices.formats.fields import finite_number
-from lattices.formats.references.ids import FIELDS, IdTemplate, utterance_of
+from lattices.formats.references.ids import FIELDS, IdTemplate, strip_speaker
 from lattices.spaces import Lattice
 
 
 @dataclass(frozen=True)
-class Alternatives:
+class TranscriptAlternatives:
     """The sentences of a transcript, as an automaton.
 
     Attributes
@@ -59,7 +59,7 @@ class Alternatives:
         return Lattice.from_arcs(self.arcs, [self.states - 1], states=self.states, id=id)
 
 
-Transcript: TypeAlias = "str | Alternatives"
+Transcript: TypeAlias = "str | TranscriptAlternatives"
 
 
 class Transcriber:
@@ -113,13 +113,7 @@ class Transcriber:
         self._here = after
 
     def add_text(self, text: str) -> None:
-        """Add a text, in which all alternations end.
-
-        Raises
-        ------
-        ValueError
-            If they do not, or if an alternative has nothing in it, not even ``@``.
-        """
+        """Add a text, in which all alternations end."""
         depth = len(self._open)
         previous = ""
         for token in split_words(text):
@@ -145,7 +139,7 @@ class Transcriber:
     def result(self) -> Transcript:
         """Return the transcript."""
         if self._branches:
-            return Alternatives(tuple(self._arcs), self._states)
+            return TranscriptAlternatives(tuple(self._arcs), self._states)
         return " ".join([word for _, _, word in self._arcs])
 
 
@@ -178,7 +172,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Lines:
+class TranscriptLines:
     """The lines of one file, for messages to say where."""
 
     path: str
@@ -208,7 +202,7 @@ def trn_id(line: str) -> str:
 
 def looks_like(layout: str, lines: Sequence[str]) -> bool:
     """Tell whether every line fits in a layout, and some times have a decimal point."""
-    rows = [line for _, line in Lines("", lines)]
+    rows = [line for _, line in TranscriptLines("", lines)]
     if layout == "trn":
         return bool(rows) and all(map(trn_id, rows))
     tokens = [split_words(line) for line in rows]
@@ -231,7 +225,7 @@ def _seconds(text: str) -> float | None:
     return value if value is not None and value >= 0.0 else None
 
 
-def _trn(file: Lines, template: IdTemplate | None) -> Table:
+def _trn(file: TranscriptLines, template: IdTemplate | None) -> Table:
     table = Table()
     places: dict[str, int] = {}
     for number, line in file:
@@ -240,10 +234,10 @@ def _trn(file: Lines, template: IdTemplate | None) -> Table:
             raise file.error("expected 'words (id)'", number)
         name = last
         if template is not None:
-            utterance = utterance_of(name)
+            utterance = strip_speaker(name)
             if "utterance" in template.names and not utterance:
                 raise file.error(f"no speaker in front of the utterance in {name!r}", number)
-            name = template.made({"id": name, "utterance": utterance})
+            name = template.format({"id": name, "utterance": utterance})
         if name in table:
             raise file.error(second_line(name, file.path, places[name]), number)
         places[name] = number
@@ -253,7 +247,7 @@ def _trn(file: Lines, template: IdTemplate | None) -> Table:
     return table
 
 
-def _add(transcriber: Transcriber, text: str, file: Lines, line: int) -> None:
+def _add(transcriber: Transcriber, text: str, file: TranscriptLines, line: int) -> None:
     try:
         transcriber.add_text(text)
     except ValueError as problem:
@@ -274,7 +268,7 @@ class _Piece:
     duration: float = 0.0
     confidence: str = NO_CONFIDENCE
 
-    def add_to(self, transcriber: Transcriber, file: Lines) -> None:
+    def add_to(self, transcriber: Transcriber, file: TranscriptLines) -> None:
         if not self.alternatives:
             _add(transcriber, self.text, file, self.line)
             return
@@ -290,7 +284,9 @@ class _Piece:
             transcriber.end()
 
 
-def _joined(file: Lines, pieces: Mapping[str, list[_Piece]], excluded: dict[str, int]) -> Table:
+def _join(
+    file: TranscriptLines, pieces: Mapping[str, list[_Piece]], excluded: dict[str, int]
+) -> Table:
     table = Table()
     for name, some in pieces.items():
         transcriber = Transcriber()
@@ -301,7 +297,7 @@ def _joined(file: Lines, pieces: Mapping[str, list[_Piece]], excluded: dict[str,
     return table
 
 
-def _default(channels: Mapping[str, set[str]]) -> Callable[[Mapping[str, str | int]], str]:
+def _make_default_ids(channels: Mapping[str, set[str]]) -> Callable[[Mapping[str, str | int]], str]:
     """Return what makes ids without a template."""
 
     def made(fields: Mapping[str, str | int]) -> str:
@@ -311,7 +307,7 @@ def _default(channels: Mapping[str, set[str]]) -> Callable[[Mapping[str, str | i
     return made
 
 
-def _channels(file: Lines) -> dict[str, set[str]]:
+def _channels(file: TranscriptLines) -> dict[str, set[str]]:
     channels: dict[str, set[str]] = {}
     for _, line in file:
         name, channel, *_ = *split_words(line)[:2], ""
@@ -319,19 +315,19 @@ def _channels(file: Lines) -> dict[str, set[str]]:
     return channels
 
 
-def _time(text: str, what: str, file: Lines, line: int) -> float:
+def _time(text: str, what: str, file: TranscriptLines, line: int) -> float:
     value = _seconds(text)
     if value is None:
         raise file.error(f"{what} {text}, expected seconds", line)
     return value
 
 
-def _ctm(file: Lines, template: IdTemplate | None) -> Table:
-    return _joined(file, _ctm_pieces(file, template), {})
+def _ctm(file: TranscriptLines, template: IdTemplate | None) -> Table:
+    return _join(file, _ctm_pieces(file, template), {})
 
 
-def _ctm_pieces(file: Lines, template: IdTemplate | None) -> dict[str, list[_Piece]]:
-    id_of = template.made if template is not None else _default(_channels(file))
+def _ctm_pieces(file: TranscriptLines, template: IdTemplate | None) -> dict[str, list[_Piece]]:
+    id_of = template.format if template is not None else _make_default_ids(_channels(file))
     pieces: dict[str, list[_Piece]] = {}
     unfinished: dict[str, _Piece] = {}
     for number, line in file:
@@ -386,18 +382,15 @@ class TimedWord(NamedTuple):
     confidence: float | None = None
 
 
-def timed_words(file: Lines, template: IdTemplate | None = None) -> dict[str, list[TimedWord]]:
+def read_timed_words(
+    file: TranscriptLines, template: IdTemplate | None = None
+) -> dict[str, list[TimedWord]]:
     """Return the words of a ctm by the ids of their segments, in the order of their begins.
-
-    Raises
-    ------
-    FormatError
-        If a line is none of a ctm, a confidence is not from 0 to 1, or there are alternatives.
 
     Examples
     --------
-    >>> lines = Lines("hyp.ctm", ["s1 A 0.5 0.25 cat 0.75", "s1 A 0.0 0.5 the"])
-    >>> for word in timed_words(lines)["s1"]:
+    >>> lines = TranscriptLines("hyp.ctm", ["s1 A 0.5 0.25 cat 0.75", "s1 A 0.0 0.5 the"])
+    >>> for word in read_timed_words(lines)["s1"]:
     ...     print(*word)
     the 0.0 0.5 None
     cat 0.5 0.75 0.75
@@ -420,8 +413,8 @@ def timed_words(file: Lines, template: IdTemplate | None = None) -> dict[str, li
     return found
 
 
-def _stm(file: Lines, template: IdTemplate | None) -> Table:
-    id_of = template.made if template is not None else _default(_channels(file))
+def _stm(file: TranscriptLines, template: IdTemplate | None) -> Table:
+    id_of = template.format if template is not None else _make_default_ids(_channels(file))
     pieces: dict[str, list[_Piece]] = {}
     excluded: dict[str, int] = {}
     for number, line in file:
@@ -444,10 +437,10 @@ def _stm(file: Lines, template: IdTemplate | None) -> Table:
             excluded.setdefault(name, number)
         else:
             pieces.setdefault(name, []).append(_Piece(begin, number, " ".join(words)))
-    return _joined(file, pieces, excluded)
+    return _join(file, pieces, excluded)
 
 
-READERS: dict[str, Callable[[Lines, IdTemplate | None], Table]] = {
+READERS: dict[str, Callable[[TranscriptLines, IdTemplate | None], Table]] = {
     "trn": _trn,
     "ctm": _ctm,
     "stm": _stm,

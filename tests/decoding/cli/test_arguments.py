@@ -19,9 +19,9 @@ import pytest
 import decoding
 import lattices
 from decoding.cli.main import build_parser, main
-from decoding.lists import draw
 from decoding.minimum_risk.mbr import method_with
 from decoding.minimum_risk.tuning import tune_linear
+from decoding.reranking import draw
 from decoding.training.learners import learner as learner_named
 from fstmetrics import Normalised, parse_metric
 from lattices import Forest, Hypothesis, Lattice, NBest

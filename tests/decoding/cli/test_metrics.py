@@ -14,7 +14,7 @@ run = command()
 
 def test_metrics(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     broken = EntryPoint("broken", "no_such_module:METRIC", METRICS.group)
-    monkeypatch.setattr(METRICS, "_points", {**METRICS._found(), "broken": [broken]})
+    monkeypatch.setattr(METRICS, "_points", {**METRICS._find(), "broken": [broken]})
     assert run("metrics") == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 100

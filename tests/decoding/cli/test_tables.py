@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding.cli.tables import display_width, legend, shortened, side_by_side, table
+from decoding.cli.tables import display_width, legend, shorten, side_by_side, table
 from fstmetrics import WER
 
 
@@ -15,7 +15,7 @@ def test_wide_letters_are_aligned() -> None:
 
 @given(st.integers(10_000_000, 10**400))
 def test_shortened_is_within_half_a_hundredth(number: int) -> None:
-    mantissa, exponent = shortened(number).split("e")
+    mantissa, exponent = shorten(number).split("e")
     assert len(mantissa) == 4
     assert 1 <= float(mantissa) < 10
     scale = 10 ** int(exponent)
@@ -26,7 +26,7 @@ def test_shortened_is_within_half_a_hundredth(number: int) -> None:
 
 @pytest.mark.parametrize("number", [0, 1, 9_999_999])
 def test_small_numbers_stay_as_they_are(number: int) -> None:
-    assert shortened(number) == str(number)
+    assert shorten(number) == str(number)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_small_numbers_stay_as_they_are(number: int) -> None:
     [(10**7, "1.00e7"), (9_999_999_999, "1.00e10"), (10**15 - 1, "1.00e15"), (10**23, "1.00e23")],
 )
 def test_powers_of_ten(number: int, text: str) -> None:
-    assert shortened(number) == text
+    assert shorten(number) == text
 
 
 def aligned(reference: str, *sentences: str, **options: object) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import pytest
 
 from decoding.corpus.encoding import Target
-from decoding.corpus.transforms import unchanged
+from decoding.corpus.transforms import keep_unchanged
 from decoding.tasks.spaces import EncodedTask
 from lattices import Lattice, NBest, Space
 from lattices.errors import FormatError
@@ -23,7 +23,7 @@ from tests.decoding.corpus.test_transforms import LIST, segment
 
 def test_ready_is_what_the_format_writes() -> None:
     lattice = Lattice.from_arcs([(0, 1, "a", -1.0)], [1], id="s1", references=["a"])
-    task = EncodedTask(unchanged, Target("plf", lossy=True, options={"ids": "none"}))
+    task = EncodedTask(keep_unchanged, Target("plf", lossy=True, options={"ids": "none"}))
     (ready,) = pickle.loads(pickle.dumps(task)).process([segment(lattice)])
     assert ready.data == b"((('a',-1.0,1),),)\n"
     assert ready.losses == {"references": "segment 's1'"}

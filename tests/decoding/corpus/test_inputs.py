@@ -28,8 +28,8 @@ from decoding.corpus.inputs import (
     WholeFile,
     batches,
     chunk_count,
-    parsed,
-    without_first,
+    parse,
+    skip_outcomes,
 )
 from decoding.corpus.runner import Done, Failure, ResumePoint, Segment, run
 from tests.decoding.cli.commandline import CAT, cats, lattice_line
@@ -106,7 +106,7 @@ def test_a_file_that_shrinks_loses_its_lines_with_a_reason(tmp_path: Path) -> No
     chunks = list(Inputs([path]).chunks(elsewhere=True))
     path.write_bytes(path.read_bytes()[:-10])
     *good, bad = (
-        outcome for chunk in chunks for outcome in parsed(chunk, lattices.Vocabulary(), {})
+        outcome for chunk in chunks for outcome in parse(chunk, lattices.Vocabulary(), {})
     )
     assert all(isinstance(each, Segment) for each in good)
     assert isinstance(bad, Failure)
@@ -168,7 +168,7 @@ def test_lattices_that_were_put_into_one_file_are_all_read(folder: Path, tmp_pat
 def test_a_file_that_vanishes_is_one_failure(folder: Path) -> None:
     chunks = list(Inputs([folder]).chunks())
     (folder / "s033.slf.gz").unlink()
-    found = [type(part) for chunk in chunks for part in parsed(chunk, lattices.Vocabulary(), {})]
+    found = [type(part) for chunk in chunks for part in parse(chunk, lattices.Vocabulary(), {})]
     assert found == [Segment, Failure, Segment]
 
 
@@ -222,28 +222,28 @@ def test_batches_count_segments_and_bytes(monkeypatch: pytest.MonkeyPatch) -> No
 def test_fast_work_comes_in_large_batches_and_slow_work_in_small_ones() -> None:
     pace = BatchSizer()
     for _ in range(20):
-        pace.took(pace.records, SHORT / 2)
+        pace.learn(pace.records, SHORT / 2)
     assert pace.records == MOST_RECORDS
-    pace.took(MOST_RECORDS, (SHORT + LONG) / 2)
+    pace.learn(MOST_RECORDS, (SHORT + LONG) / 2)
     assert pace.records == MOST_RECORDS
     for _ in range(20):
-        pace.took(pace.records, 2 * LONG)
+        pace.learn(pace.records, 2 * LONG)
     assert pace.records == 1
 
 
 def test_only_a_batch_of_the_present_size_makes_them_larger() -> None:
     pace = BatchSizer()
-    pace.took(FIRST_RECORDS - 1, 0.0)
+    pace.learn(FIRST_RECORDS - 1, 0.0)
     assert pace.records == FIRST_RECORDS
-    pace.took(FIRST_RECORDS, 0.0)
-    pace.took(FIRST_RECORDS, 0.0)
+    pace.learn(FIRST_RECORDS, 0.0)
+    pace.learn(FIRST_RECORDS, 0.0)
     assert pace.records == 2 * FIRST_RECORDS
 
 
 def test_a_pace_that_is_given_stays() -> None:
     pace = BatchSizer(7)
-    pace.took(7, 0.0)
-    pace.took(7, 60.0)
+    pace.learn(7, 0.0)
+    pace.learn(7, 60.0)
     assert pace.records == 7
 
 
@@ -251,7 +251,7 @@ def test_a_file_by_position_is_cut_at_the_present_pace(arrow: Path) -> None:
     pace = BatchSizer()
     chunks = Inputs([arrow]).chunks(pace=pace)
     found = [chunk_count(next(chunks))]
-    pace.took(found[0], 0.0)
+    pace.learn(found[0], 0.0)
     found += map(chunk_count, chunks)
     assert found == [FIRST_RECORDS, 2 * FIRST_RECORDS, 50 - 3 * FIRST_RECORDS]
 
@@ -260,7 +260,7 @@ def test_a_file_by_position_is_cut_at_the_present_pace(arrow: Path) -> None:
 def test_what_is_done_is_left_out_within_a_range_too(skipped: int) -> None:
     failure = Failure(-1, "x", 0, "", "no")
     some = [[Range(0, "f", "x", 0, 3, 10), failure], [Range(3, "f", "x", 3, 6, 10)]]
-    left = [chunk for batch in without_first(some, skipped) for chunk in batch]  # type: ignore[arg-type]
+    left = [chunk for batch in skip_outcomes(some, skipped) for chunk in batch]  # type: ignore[arg-type]
     assert sum(map(chunk_count, left)) == 7 - min(7, skipped)
     positions = [
         position

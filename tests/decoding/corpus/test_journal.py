@@ -20,7 +20,7 @@ import pytest
 from decoding.cli import running
 from decoding.cli.main import INTERRUPTED, main
 from decoding.corpus import journal as module
-from decoding.corpus.journal import journalled
+from decoding.corpus.journal import open_journalled
 from decoding.corpus.outcomes import Done, Failure, Failures
 from lattices.errors import EngineError, OptionError
 from tests.decoding.cli.commandline import CAT, cats, lattice_line
@@ -39,7 +39,7 @@ def stopped(
     target: Path, steps: list[Step], rest: bytes = b"", by: type = KeyboardInterrupt
 ) -> None:
     """Write outcomes, each with an entry, and something after the last; then fail."""
-    with journalled(target, TASK) as journal:
+    with open_journalled(target, TASK) as journal:
         for outcome, data, state in steps:
             journal.write(outcome, data)
             journal.enter(state)
@@ -56,7 +56,7 @@ def left(folder: Path) -> list[str]:
 
 def test_a_finished_file_is_all_that_is_left(tmp_path: Path) -> None:
     target = tmp_path / "out"
-    with journalled(target, TASK) as journal:
+    with open_journalled(target, TASK) as journal:
         journal.write(done("x"), b"one\n")
         journal.enter({"sum": 1})
         assert left(tmp_path) == [".out.journal", ".out.partial"]
@@ -73,11 +73,11 @@ def test_what_the_last_entry_does_not_vouch_for_is_cut_off(tmp_path: Path) -> No
     with pytest.raises(KeyboardInterrupt):
         stopped(target, steps, rest=b"thr")
     assert not target.exists()
-    with journalled(target, TASK, resume=True) as journal:
+    with open_journalled(target, TASK, resume=True) as journal:
         assert journal.state == {"sum": 2}
         assert journal.earlier.outcomes == 3
         for name, place in (("x", "a:7"), ("y", "b:9")):
-            problem = journal.earlier.seen.objection(name, "c", 1)
+            problem = journal.earlier.seen.find_objection(name, "c", 1)
             assert problem == f"the id is that of {place} already"
         journal.write(done("z"), b"three\n")
     assert gzip.decompress(target.read_bytes()) == b"one\ntwo\nthree\n"
@@ -90,7 +90,7 @@ def test_an_entry_that_was_cut_short_does_not_count(tmp_path: Path, cut: int) ->
     with pytest.raises(EngineError):
         stopped(target, THREE, by=EngineError)
     log.write_bytes(log.read_bytes()[:-cut])
-    with journalled(target, TASK, resume=True) as journal:
+    with open_journalled(target, TASK, resume=True) as journal:
         known = journal.earlier.outcomes
         assert known == (1 if cut == 200 else 2)
         assert journal.state == known - 1
@@ -102,7 +102,7 @@ def test_entries_about_bytes_that_are_lost_do_not_count(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         stopped(target, THREE, by=KeyboardInterrupt)
     partial.write_bytes(b"line\nlin")
-    with journalled(target, TASK, resume=True) as journal:
+    with open_journalled(target, TASK, resume=True) as journal:
         assert (journal.state, journal.earlier.outcomes) == (0, 1)
     assert target.read_bytes() == b"line\n"
 
@@ -111,10 +111,10 @@ def test_another_task_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
     target = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         stopped(target, [(done("x"), b"one\n", None)], b"and more", KeyboardInterrupt)
-    other = journalled(target, {**TASK, "metric": "grr"}, resume=True)
+    other = open_journalled(target, {**TASK, "metric": "grr"}, resume=True)
     with pytest.raises(OptionError, match="begun with metric 'wer', not 'grr'"):
         other.__enter__()
-    with journalled(target, TASK, resume=True) as journal:
+    with open_journalled(target, TASK, resume=True) as journal:
         assert journal.earlier.outcomes == 1
     assert target.read_bytes() == b"one\n"
 
@@ -123,7 +123,7 @@ def test_without_resume_it_begins_anew(tmp_path: Path) -> None:
     target = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         stopped(target, [(done("x"), b"one\n", None)], b"and more", KeyboardInterrupt)
-    with journalled(target, {"other": 1}) as journal:
+    with open_journalled(target, {"other": 1}) as journal:
         assert journal.earlier.outcomes == 0
         journal.write(done("x"), b"one\n")
     assert target.read_bytes() == b"one\n"
@@ -136,7 +136,7 @@ def test_an_error_of_the_task_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_two_runs_cannot_write_one_file(tmp_path: Path) -> None:
-    with journalled(tmp_path / "out", TASK) as journal:
+    with open_journalled(tmp_path / "out", TASK) as journal:
         journal.write(done("x"), b"one\n")
         with pytest.raises(OptionError, match="another process"):
             stopped(tmp_path / "out", THREE)
@@ -156,7 +156,7 @@ WHOLE = b"".join(data for _, data, _ in LINES)
 def finished_after(target: Path) -> int:
     """Resume, do what is left, and return how much was; the state must be what was done."""
     failures: list[Failure] = []
-    with journalled(target, TASK, resume=True, on_failure=failures.append) as journal:
+    with open_journalled(target, TASK, resume=True, on_failure=failures.append) as journal:
         known = journal.earlier.outcomes
         assert journal.state == (LINES[known - 1][2] if known else None)
         assert failures == [each for each, _, _ in LINES[:known] if isinstance(each, Failure)]
@@ -249,7 +249,7 @@ def test_a_journal_of_the_first_version_is_refused(tmp_path: Path, count: int) -
     text = json.dumps(TASK) + "\n" + json.dumps(entry) + "\n"
     (tmp_path / ".out.journal").write_text(text)
     (tmp_path / ".out.partial").write_bytes(b"line\n")
-    resumed = journalled(tmp_path / "out", TASK, resume=True)
+    resumed = open_journalled(tmp_path / "out", TASK, resume=True)
     with pytest.raises(OptionError, match="another version of fstmetrics; without --resume"):
         resumed.__enter__()
     assert (tmp_path / ".out.partial").read_bytes() == b"line\n"
@@ -260,15 +260,15 @@ def test_a_run_that_ends_between_opening_and_locking_keeps_its_output(
 ) -> None:
     target, partial = tmp_path / "out", tmp_path / ".out.partial"
     partial.write_bytes(b"of another run\n")
-    lock = module._locked
+    lock = module._lock
 
     def ends_before(stream: Any) -> bool:
         if not target.exists():
             os.replace(partial, target)
         return lock(stream)
 
-    monkeypatch.setattr(module, "_locked", ends_before)
-    with journalled(target, TASK) as journal:
+    monkeypatch.setattr(module, "_lock", ends_before)
+    with open_journalled(target, TASK) as journal:
         assert target.read_bytes() == b"of another run\n"
         journal.write(done("x"), b"one\n")
     assert target.read_bytes() == b"one\n"
@@ -287,7 +287,7 @@ def test_a_planted_link_is_refused(
         monkeypatch.delattr(os, "O_NOFOLLOW", raising=False)
     elif system == "just now":
         monkeypatch.setattr(Path, "is_symlink", lambda path: False)
-    opened = journalled(tmp_path / "out", TASK, resume=resume)
+    opened = open_journalled(tmp_path / "out", TASK, resume=resume)
     with pytest.raises(OptionError, match=f"{name}' is a link or no file at all"):
         opened.__enter__()
     assert victim.read_bytes() == b"precious\n"
@@ -298,20 +298,20 @@ def test_a_planted_hard_link_or_pipe_is_refused(tmp_path: Path) -> None:
     victim.write_bytes(b"precious\n")
     os.link(victim, tmp_path / ".out.partial")
     with pytest.raises(OptionError, match="is a link or no file at all"):
-        journalled(tmp_path / "out", TASK).__enter__()
+        open_journalled(tmp_path / "out", TASK).__enter__()
     assert victim.read_bytes() == b"precious\n"
     (tmp_path / ".out.partial").unlink()
     os.mkfifo(tmp_path / ".out.partial")
     with pytest.raises(OptionError, match="is a link or no file at all"):
-        journalled(tmp_path / "out", TASK).__enter__()
+        open_journalled(tmp_path / "out", TASK).__enter__()
 
 
 def test_a_device_is_written_to_and_cannot_be_resumed() -> None:
-    with journalled(os.devnull, TASK) as journal:
+    with open_journalled(os.devnull, TASK) as journal:
         journal.write(done("x"), b"one\n")
         assert not journal.is_due
         journal.enter(None)
-    resumed = journalled(os.devnull, TASK, resume=True)
+    resumed = open_journalled(os.devnull, TASK, resume=True)
     with pytest.raises(OptionError, match="cannot be resumed"):
         resumed.__enter__()
 

@@ -13,12 +13,12 @@ import pytest
 
 from decoding.corpus import inputs as pace
 from decoding.corpus.outcomes import NO_REFERENCES, Failures
-from decoding.corpus.runner import Done, Failure, ResumePoint, Segment, _without_repeats, run
+from decoding.corpus.runner import Done, Failure, ResumePoint, Segment, _refuse_repeats, run
 from decoding.extraction.search import Search
 from decoding.tasks.info import InfoTask
 from decoding.tasks.oracle import OracleTask
 from fstmetrics import GRR, WER
-from fstmetrics.references import tokens_of
+from fstmetrics.references import split_tokens
 from lattices import Hypothesis, Lattice, NBest, write
 from lattices.algorithms import best_words
 from lattices.errors import EngineError, OptionError, SpaceError
@@ -133,7 +133,7 @@ def test_a_segment_that_is_done_leaves_little_in_memory() -> None:
 
     tracemalloc.start()
     try:
-        deque(_without_repeats(outcomes(), SeenIds()), maxlen=0)
+        deque(_refuse_repeats(outcomes(), SeenIds()), maxlen=0)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -344,7 +344,7 @@ def test_a_metric_without_a_machine_is_refused_for_lattices() -> None:
             return self
 
         def stats(self, hypothesis, references=()):  # type: ignore[no-untyped-def]
-            return GRR().stats(tokens_of(hypothesis), ["a"])
+            return GRR().stats(split_tokens(hypothesis), ["a"])
 
         def score(self, stats):  # type: ignore[no-untyped-def]
             return 0.5

@@ -16,9 +16,9 @@ from decoding.corpus.transforms import (
     Pruned,
     Rescored,
     Sampled,
-    unweighted,
+    list_unweighted,
 )
-from decoding.lists import chosen, joined
+from decoding.reranking import choose_entries, join_spaces
 from lattices import Forest, Hypothesis, Lattice, NBest, Space, Vocabulary
 from lattices.algorithms import Paths, hypotheses, k_best_paths, to_lattice
 from lattices.algorithms.kbest import list_of_paths
@@ -167,13 +167,13 @@ def test_draws_depend_on_seed_and_id_only() -> None:
 @given(st.lists(small_lattices(), min_size=1, max_size=3))
 def test_the_union_has_all_paths(lattices: list[Lattice]) -> None:
     expected = Counter(path for lattice in lattices for path in entries(lattice))
-    assert Counter(entries(joined(lattices))) == expected
+    assert Counter(entries(join_spaces(lattices))) == expected
 
 
 @given(small_lattices(), st.lists(st.integers(0, 3), max_size=5))
 def test_a_union_with_a_list_has_its_entries(lattice: Lattice, some: list[int]) -> None:
-    nbest = chosen(LIST, some)
-    found = joined([lattice, nbest])
+    nbest = choose_entries(LIST, some)
+    found = join_spaces([lattice, nbest])
     assert isinstance(found, Lattice)
     assert Counter(entries(found)) == Counter(entries(lattice) + entries(nbest))
     assert found.references == (("a b",) if some else ())
@@ -181,14 +181,14 @@ def test_a_union_with_a_list_has_its_entries(lattice: Lattice, some: list[int]) 
 
 @given(st.lists(st.lists(st.integers(0, 3), max_size=4), min_size=1, max_size=3))
 def test_the_union_of_lists_is_a_list(choices: list[list[int]]) -> None:
-    lists = [chosen(LIST, some) for some in choices]
+    lists = [choose_entries(LIST, some) for some in choices]
     lists.append(
         NBest.from_hypotheses(
             [Hypothesis(("new", "a"), -4.0, {"wp": 2.0, "lm": 1.0})],
             vocabulary=Vocabulary(["zzz", "new"]),
         )
     )
-    found = joined(lists)
+    found = join_spaces(lists)
     assert isinstance(found, NBest)
     assert entries(found) == [entry for each in lists for entry in entries(each)]
     assert found.metadata["extra"] == [
@@ -221,7 +221,7 @@ def test_scores_are_features_by_weights(
     )
     assert [each.tokens for each in every(found)] == [each.tokens for each in every(space)]
     missing = set(space.feature_names) - set(weights)
-    assert set(unweighted(space, weights)) == missing
+    assert set(list_unweighted(space, weights)) == missing
     if missing:
         with pytest.raises(OptionError, match="no weight for the features"):
             Rescored(weights)(segment(space))

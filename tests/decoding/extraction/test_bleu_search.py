@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import lattices
 from decoding import corpus_oracle, hope_fear, oracle, oracle_kbest, oracles, worst
-from decoding.extraction.corpus import statistics_front
+from decoding.extraction.corpus_oracle import statistics_front
 from fstmetrics import BLEU, BLEUSBP, GRR, TBLEU, WER, LinearBLEU
 from lattices.errors import EngineError, OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.extraction import ranked
+from decoding.extraction import ranking
 from decoding.extraction.oracle import oracle, oracle_kbest, worst
 from fstmetrics import CER, GRR, WER, WRR
 from fstmetrics.contract import quality
@@ -16,7 +16,7 @@ from lattices.arrays import ints
 from lattices.errors import EngineError
 from lattices.intersection import ANY, ENGINES, Found, Ranked
 from lattices.intersection import forest_as_lattice as forest_expanded
-from lattices.intersection.forest_as_lattice import best_parse, search_expanded
+from lattices.intersection.forest_as_lattice import best_parse, search_as_lattice
 from lattices.intersection.kernel import ENGINE as KERNEL
 from lattices.testing import sentences
 from tests.strategies import small_forests
@@ -84,7 +84,7 @@ def test_reference_lattices(forest, alternatives, metric, engine, most):
         key=lambda one: (-quality(metric, evaluator.score(one.tokens)), -one.score),
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranked, "MOST_REFERENCE_SENTENCES", most)
+        patch.setattr(ranking, "MOST_REFERENCE_SENTENCES", most)
         found = oracle(forest, evaluator, engine=engine)
     assert evaluator.score(found.hypothesis.tokens) == evaluator.score(expected.tokens)
     assert found.hypothesis.score == expected.score
@@ -99,7 +99,7 @@ def test_what_is_too_large_is_refused(monkeypatch):
         oracle(forest, WER().against(["a"]), engine="openfst")
     found = oracle(forest, WER().against([reference]))
     assert found.hypothesis.text == "a a"
-    monkeypatch.setattr(ranked, "MOST_REFERENCE_SENTENCES", 1)
+    monkeypatch.setattr(ranking, "MOST_REFERENCE_SENTENCES", 1)
     with pytest.raises(EngineError, match=r"'seg'.*more than 2 states"):
         oracle(forest, WER().against([reference]))
 
@@ -222,7 +222,7 @@ def test_an_engine_for_lattices_alone_may_take_the_lattice_of_a_forest(mine):
 
         def best(self, problems, *, model_weight=0.0, workers=1, memory=0):
             return [
-                search_expanded(self, space, machine, model_weight=model_weight)
+                search_as_lattice(self, space, machine, model_weight=model_weight)
                 if isinstance(space, Forest)
                 else KERNEL.best([(space, machine)], model_weight=model_weight)[0]
                 for space, machine in problems

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import decoding
 from decoding.corpus.runner import Segment
 from decoding.extraction import oracle as oracle_module
-from decoding.extraction import ranked
+from decoding.extraction import ranking
 from decoding.extraction.oracle import oracle, oracle_kbest, oracles, worst
 from decoding.tasks.oracle import OracleTask
 from fstmetrics import CER, GRR, TBLEU, WER, WRR
@@ -113,7 +113,7 @@ def test_beyond_the_budget(monkeypatch):
         ("the dog", False, "scorer"),
         ("the cat", False, "scorer"),
     ]
-    monkeypatch.setattr(ranked, "KBEST_FALLBACK", 1)
+    monkeypatch.setattr(ranking, "KBEST_FALLBACK", 1)
     assert worst(FOREST, evaluator, budget=1)[0].text == "the cat"
 
 

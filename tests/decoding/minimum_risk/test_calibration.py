@@ -17,11 +17,11 @@ from decoding.minimum_risk.calibration import (
     JudgedWords,
     SegmentWords,
     fit_calibration,
-    right_words,
+    mark_right_words,
 )
 from decoding.minimum_risk.edit import edit
 from fstmetrics import WER
-from fstmetrics.statistics.calibration import Calibration, cross_entropy, fit_map, quality_of
+from fstmetrics.statistics.calibration import Calibration, cross_entropy, fit_map, measure_quality
 from lattices import Hypothesis, Lattice, NBest, OptionError, Space
 from lattices.algorithms import best_words, sample
 from tests.strategies import sentences, small_forests, small_lattices
@@ -53,14 +53,18 @@ def matches_of_sclite(words: list[str], reference: list[str]) -> set[tuple[bool,
 
 @given(sentences("abc", max_size=6), sentences("abc", max_size=6))
 def test_right_words_are_those_of_sclite(words: list[str], reference: list[str]) -> None:
-    assert tuple(right_words(words, [reference])) in matches_of_sclite(words, reference)
+    assert tuple(mark_right_words(words, [reference])) in matches_of_sclite(words, reference)
 
 
 def test_normalised_words() -> None:
-    assert right_words(["The", "CAT"], ["the cat"], "lower") == [True, True]
-    assert right_words(["The", "CAT"], ["the cat"]) == [False, False]
-    assert right_words(["it", "--", "is."], ["It was!"], "lower+punctuation") == [True, None, False]
-    assert right_words([], ["a"]) == []
+    assert mark_right_words(["The", "CAT"], ["the cat"], "lower") == [True, True]
+    assert mark_right_words(["The", "CAT"], ["the cat"]) == [False, False]
+    assert mark_right_words(["it", "--", "is."], ["It was!"], "lower+punctuation") == [
+        True,
+        None,
+        False,
+    ]
+    assert mark_right_words([], ["a"]) == []
 
 
 @settings(max_examples=30)
@@ -75,11 +79,11 @@ def test_words_are_those_of_mbr(space: Space, reference: list[str]) -> None:
         decision = mbr(space, WER(), scale=scale, method=EditDistance())
         said = [word.confidence for word in decision.network.words]
         assert words.confidences.tolist() == pytest.approx(said)
-        assert words.correct.tolist() == right_words(decision.tokens, [reference])
+        assert words.correct.tolist() == mark_right_words(decision.tokens, [reference])
         fixed = edit(space, start=own, decode=False, scale=scale)
         assert fixed.tokens == own
         said = [word.confidence for word in fixed.network.words]
-        assert entropy == pytest.approx(cross_entropy(said, right_words(own, [reference])))
+        assert entropy == pytest.approx(cross_entropy(said, mark_right_words(own, [reference])))
 
 
 def random_segments(rng: Random, count: int, scales: int = 3) -> list[SegmentWords]:
@@ -120,8 +124,8 @@ def test_folds_are_held_out(folds: int) -> None:
                 plain += confidences.tolist()
                 mapped += Calibration(None, points)(confidences).tolist()
                 correct += each.decided[place].correct.tolist()
-    assert report.scaled == quality_of(plain, correct)
-    assert report.mapped == quality_of(mapped, correct)
+    assert report.scaled == measure_quality(plain, correct)
+    assert report.mapped == measure_quality(mapped, correct)
     place, points = fit(words)
     assert report.calibration == Calibration(scales[place], points)
     before = [each.decided[1] for each in words]

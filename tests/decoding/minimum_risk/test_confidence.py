@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from decoding.minimum_risk.evidence import Evidence, evidence_of
 from decoding.minimum_risk.pairwise import (
-    bounded_expectations,
+    bound_expectations,
     confident_expectations,
     expected_scores,
     highest_quality,
@@ -31,7 +31,7 @@ def test_bounds_keep_all_that_are_best(metric, candidates, evidence, sharp):
     judges = Evidence(evidence, weight)
     whole = expected_scores(candidates, judges, metric)
     sign = 1.0 if metric.higher_is_better else -1.0
-    found = bounded_expectations(candidates, judges, metric)
+    found = bound_expectations(candidates, judges, metric)
     np.testing.assert_allclose(found.expected, whole[found.place], rtol=0, atol=1e-12)
     best = np.flatnonzero(sign * whole >= (sign * whole).max() - 1e-12)
     assert {*best.tolist()} <= {*found.place.tolist()}
@@ -45,7 +45,7 @@ def test_bounds_spare_most_pairs():
     nbest = many(200)
     evidence = Evidence(nbest, 0.8 ** np.arange(200))
     for metric in (WER(), BLEU(smooth="exp")):
-        found = bounded_expectations(nbest, evidence, metric)
+        found = bound_expectations(nbest, evidence, metric)
         assert found.scored < 200 * 200 / 3
         assert len(found.place) < 20
 
@@ -121,7 +121,7 @@ def test_equal_candidates_do_not_rule_each_other_out(nbest):
     some = distinct(NBest.from_hypotheses(turned))
     evidence = evidence_of(nbest)
     assert len(confident_expectations(some, evidence, PER(), 0.99).place) == len(some)
-    assert len(bounded_expectations(some, evidence, PER()).place) == len(some)
+    assert len(bound_expectations(some, evidence, PER()).place) == len(some)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, -1.0, float("nan")])

@@ -18,7 +18,7 @@ from fstmetrics.alignment.metric import AlignmentMetric
 from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, best, to_lattice
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError, SpaceError
-from lattices.intersection.automata import explicit
+from lattices.intersection.automata import make_explicit
 from lattices.intersection.expectations import alignment_set, list_graph
 from lattices.intersection.rows import RowMachine
 from tests.judges import gain_by_recursion, score_by_recursion
@@ -229,7 +229,7 @@ def test_rows_are_those_of_the_general_machine(
     vocabulary = Vocabulary([*"abcd", "x", "<s>"])
     machine = metric.against([reference]).machine(vocabulary)
     # without the bonus that an empty reference has
-    rows = RowMachine(explicit(machine.parts[0]), 9)
+    rows = RowMachine(make_explicit(machine.parts[0]), 9)
     words = ints(np.arange(1, len(vocabulary)))
     columns = alignment_set([machine.parts[0].automaton], words, 9)
     numbers = vocabulary.encode(sentence)

@@ -18,7 +18,7 @@ from decoding.minimum_risk.pairwise import (
     Numerator,
     expected_scores,
     has_kernel,
-    ranked,
+    rank,
     score_matrix,
 )
 from fstmetrics import (
@@ -221,8 +221,8 @@ def test_ranking(nbest, data):
 
     keys = sorted(map(key, range(size)))
     for found in (
-        ranked(nbest, expected + noise, WER(), k).tolist(),
-        ranked(nbest, noise - expected, WRR(), k).tolist(),
+        rank(nbest, expected + noise, WER(), k).tolist(),
+        rank(nbest, noise - expected, WRR(), k).tolist(),
     ):
         assert len(set(found)) == len(found) == min(k, size)
         assert [key(place) for place in found] == keys[:k]

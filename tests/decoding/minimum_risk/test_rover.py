@@ -14,7 +14,7 @@ import pytest
 from decoding import EditDistance, mbr
 from decoding.corpus.transcripts import read_transcripts
 from decoding.minimum_risk.edit import edit
-from decoding.minimum_risk.results import MBRProblem
+from decoding.minimum_risk.method import MBRProblem
 from decoding.minimum_risk.rover import Rover, rover
 from fstmetrics import BLEU, WER
 from lattices import Hypothesis, Lattice, NBest, OptionError

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding import oracle
-from decoding.report.pictures import MBR, ONE_BEST, ORACLE, neighbourhood, sentences
+from decoding.report.pictures import MBR, ONE_BEST, ORACLE, select_neighbourhood, sentences
 from fstmetrics import WER
 from lattices import Forest, Hypothesis, Lattice, NBest
 from lattices.algorithms import best
@@ -25,7 +25,7 @@ def test_against_enumeration(
 ) -> None:
     found = oracle(lattice, WER().against([reference])).hypothesis
     top = best(lattice)
-    picture = neighbourhood(lattice, found.arcs, scale=scale, most=most)
+    picture = select_neighbourhood(lattice, found.arcs, scale=scale, most=most)
     mass: dict[tuple[int, int, str], float] = defaultdict(float)
     paths = list(lattice.paths())
     weights = [math.exp(scale * model_score(lattice, path)) for path in paths]
@@ -54,7 +54,7 @@ def test_all_that_is_drawn_lies_on_complete_paths(
     lattice: Lattice, reference: list[str], most: int
 ) -> None:
     found = oracle(lattice, WER().against([reference])).hypothesis
-    picture = neighbourhood(lattice, found.arcs, most=most)
+    picture = select_neighbourhood(lattice, found.arcs, most=most)
     reached, arcs = {picture["start"]}, picture["arcs"]
     ending = set(picture["finals"])
     for _ in arcs:
@@ -72,7 +72,7 @@ def test_whole_small_lattice_has_the_posteriors_of_its_arcs() -> None:
     arcs = [(0, 1, "a", 0.0), (0, 1, "a", 0.0), (0, 1, "b", 0.0), (1, 2, "", 0.0), (0, 2, "c", 0.0)]
     lattice = Lattice.from_arcs(arcs, [2])
     path = oracle(lattice, WER().against(["b"])).hypothesis.arcs
-    picture = neighbourhood(lattice, path, [4])
+    picture = select_neighbourhood(lattice, path, [4])
     found = {(src, dst, word): (mass, marks) for src, dst, word, mass, marks in picture["arcs"]}
     assert {place: mass for place, (mass, _) in found.items()} == {
         (0, 1, "a"): 0.5,
@@ -91,7 +91,7 @@ def test_ways_around_the_oracle_come_before_those_around_the_best() -> None:
     arcs += [(3, 4, f"far{n}", -5.0 - n) for n in range(9)]
     lattice = Lattice.from_arcs(arcs, [4])
     path = oracle(lattice, WER().against(["y right end"])).hypothesis.arcs
-    picture = neighbourhood(lattice, path, most=6)
+    picture = select_neighbourhood(lattice, path, most=6)
     assert [word for _, _, word, *_ in picture["arcs"]] == [
         "best", "y", "", "right", "near", "end",
     ]  # fmt: skip
@@ -125,7 +125,7 @@ def test_nothing_that_is_left_out_is_nearer(
         for each in away:
             ending = gain + float(lattice.final[end]) - (total - prefix[left])
             worth[each] = max(worth.get(each, -9e9), ending)
-    picture = neighbourhood(lattice, found.arcs, most=most)
+    picture = select_neighbourhood(lattice, found.arcs, most=most)
     drawn = {(word, marks) for _, _, word, _, marks in picture["arcs"]}
     words = {word for word, _ in drawn}
     ranked = sorted(worth.values(), reverse=True)

@@ -7,7 +7,7 @@ import pytest
 from decoding.corpus.encoding import Target
 from decoding.corpus.runner import Segment
 from decoding.corpus.transforms import KBest, Pruned, Sampled
-from decoding.lists import joined
+from decoding.reranking import join_spaces
 from decoding.tasks.info import InfoTask
 from decoding.tasks.oracle import OracleTask
 from decoding.tasks.segments import space_size
@@ -64,12 +64,12 @@ def test_pruned_and_joined() -> None:
     pruned = Pruned(beam=0.5)(SEGMENT)
     assert isinstance(pruned, Forest)
     assert sentences(pruned) == {("the", "cat"): [-1.0]}
-    both = joined([FOREST, FOREST])
+    both = join_spaces([FOREST, FOREST])
     assert {tokens: len(scores) for tokens, scores in sentences(both).items()} == dict.fromkeys(
         sentences(FOREST), 2
     )
     with pytest.raises(OptionError, match="forests are joined with forests"):
-        joined([FOREST, sample_lattices()[0]])
+        join_spaces([FOREST, sample_lattices()[0]])
 
 
 def test_formats_that_hold_none() -> None:

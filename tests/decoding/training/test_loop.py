@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from decoding.training.loop import DecoderLoop, accumulate, accumulated
+from decoding.training.loop import DecoderLoop, accumulate, accumulate_lists
 from decoding.training.mert import MERT
 from fstmetrics import GRR, WER
 from lattices import Forest, Hypothesis, Lattice, NBest, k_best
@@ -64,11 +64,11 @@ def test_lists_without_features_go_by_words():
 def test_lattices_and_forests_are_united():
     one = Lattice.from_arcs([(0, 1, "a", 0.0, {"x": 1.0})], finals=[1])
     other = Lattice.from_arcs([(0, 1, "b", 0.0, {"y": 1.0})], finals=[1])
-    assert sorted(path.text for path in accumulated(one, other).paths()) == ["a", "b"]
+    assert sorted(path.text for path in accumulate_lists(one, other).paths()) == ["a", "b"]
     forests = [Forest.from_lattice(each) for each in (one, other)]
-    assert sorted(each.text for each in accumulated(*forests).derivations()) == ["a", "b"]
+    assert sorted(each.text for each in accumulate_lists(*forests).derivations()) == ["a", "b"]
     with pytest.raises(OptionError, match="was a Lattice and is now a Forest"):
-        accumulated(one, forests[1])
+        accumulate_lists(one, forests[1])
 
 
 def tracks(spaces, best_of=1):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
-from decoding.plain_json import sealed_json
+from decoding.plain_json import seal_json
 from decoding.training.hope_fear import hope_fear
 from decoding.training.learners import LEARNERS, learner
 from decoding.training.margin_updates import (
@@ -187,6 +187,6 @@ def test_a_checkpoint_without_an_option_is_refused(tmp_path):
     PRO(rounds=1).fit(spaces, references, WER(), checkpoint=path)
     content = json.loads(path.read_text())
     del content["options"]["keep"]
-    path.write_bytes(sealed_json(content))
+    path.write_bytes(seal_json(content))
     with pytest.raises(FormatError, match=r"another version: no option keep"):
         PRO.load(path)

@@ -10,8 +10,8 @@ from scipy.optimize import approx_fprime
 from scipy.sparse import csr_array
 
 from decoding.training import pro
-from decoding.training.online import Descent, minimised
-from decoding.training.pro import PRO, logistic_loss, sampled_pairs
+from decoding.training.online import Descent, minimise
+from decoding.training.pro import PRO, logistic_loss, sample_pairs
 from fstmetrics import BLEU, GRR, WER
 from lattices import Hypothesis, NBest
 from lattices.errors import OptionError
@@ -32,7 +32,7 @@ from tests.decoding.training.learner_laws import (
 )
 def test_pairs_differ_enough_and_most(qualities, seed, kept, threshold):
     worth = np.array(qualities, dtype=np.float64)
-    better, worse = sampled_pairs(
+    better, worse = sample_pairs(
         worth, np.random.default_rng(seed), candidates=50, kept=kept, threshold=threshold
     )
     apart = worth[better] - worth[worse] if len(worth) else np.array([])
@@ -53,7 +53,7 @@ def test_pairs_differ_enough_and_most(qualities, seed, kept, threshold):
 @given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=6), st.integers(0, 99))
 def test_random_pairs_are_the_first_that_differ_enough(qualities, seed):
     worth = np.array(qualities)
-    better, worse = sampled_pairs(
+    better, worse = sample_pairs(
         worth, np.random.default_rng(seed), candidates=40, kept=5, threshold=0.1, keep="random"
     )
     drawn = np.random.default_rng(seed).integers(len(worth), size=(2, 40)).T.tolist()
@@ -87,7 +87,7 @@ def test_a_minimum_satisfies_the_conditions_of_optimality(seed, l2, l1):
     def loss(x):
         return logistic_loss(rows, x)
 
-    found = minimised(loss, rng.normal(size=4), l2=l2, l1=l1, most_iterations=1000)
+    found = minimise(loss, rng.normal(size=4), l2=l2, l1=l1, most_iterations=1000)
     x = found.point
     slope = loss(x)[1] + l2 * x
     assert found.value == pytest.approx(loss(x)[0] + l2 * x @ x / 2 + l1 * np.abs(x).sum())
@@ -100,7 +100,7 @@ def test_a_minimum_satisfies_the_conditions_of_optimality(seed, l2, l1):
 def test_descent_comes_to_the_minimum_and_can_be_taken_up(method):
     rng = np.random.default_rng(3)
     rows = csr_array(rng.normal(loc=[0.5, 0.0, -0.5], size=(20, 3)))
-    best = minimised(lambda x: logistic_loss(rows, x), np.zeros(3), l2=0.05, l1=0.02)
+    best = minimise(lambda x: logistic_loss(rows, x), np.zeros(3), l2=0.05, l1=0.02)
     descent, point, state = Descent(method, 0.5, 0.05, 0.02, {}), np.zeros(3), {}
     for step in range(2000):
         point = descent.step(point, logistic_loss(rows, point)[1])

@@ -79,7 +79,7 @@ def test_softmax_margin_equals_enumeration(space, references, metric, scale, tow
         scores, space, evaluator, finals=finals[0] if finals else None, cost_scale=scale,
         towards=towards,
     )  # fmt: skip
-    weighted = RiskProblem(space, evaluator).scored(
+    weighted = RiskProblem(space, evaluator).rescore(
         np.concatenate([each.detach().numpy() for each in (scores, *finals)])
     )
     if isinstance(weighted, NBest):

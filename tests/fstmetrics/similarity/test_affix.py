@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fstmetrics import WER, AffixSimilarity, Wildcards, affix_distance, parse_metric
-from fstmetrics.similarity.affix import affix_distances, checked_matrix
+from fstmetrics.similarity.affix import affix_distances, check_matrix
 from lattices import OptionError
 
 # "A" and U+0081 share their last six bits, as do "a" and "!": the filter by letters sees one bit
@@ -78,7 +78,7 @@ def test_what_a_plug_in_returns_is_checked():
         (np.full((1, 1), np.nan), "outside"),
     ):
         with pytest.raises(OptionError, match=message):
-            checked_matrix(Wrong(matrix), ["a"], ["b"])
+            check_matrix(Wrong(matrix), ["a"], ["b"])
         with pytest.raises(OptionError, match=message):
             WER(similarity=Wrong(matrix)).against(["a"]).score("b")
 

@@ -15,7 +15,7 @@ from fstmetrics import (
     parse_metric,
 )
 from fstmetrics.contract import nbest_stats
-from fstmetrics.references import tokens_of
+from fstmetrics.references import split_tokens
 from fstmetrics.similarity.vectors import WordVectors
 from fstmetrics.testing import check_metric
 from lattices import Hypothesis, Lattice, NBest, OptionError
@@ -94,8 +94,8 @@ def test_the_order_within_an_ngram_does_not_count(words):
 def test_gensim_agrees(shared_data):
     models = pytest.importorskip("gensim.models")
     table = load_vectors(shared_data / GLOVE)
-    hypothesis = tokens_of("the old man was sleeping in a small boat near the river")
-    reference = tokens_of("an elderly man slept in his little ship by the water")
+    hypothesis = split_tokens("the old man was sleeping in a small boat near the river")
+    reference = split_tokens("an elderly man slept in his little ship by the water")
     keyed = models.KeyedVectors(table.dimensions)
     distinct = [*dict.fromkeys((*hypothesis, *reference))]
     keyed.add_vectors(distinct, table.rows(distinct).astype(np.float32))

@@ -19,8 +19,8 @@ from fstmetrics.statistics.calibration import (
     expected_calibration_error,
     fit_map,
     fit_scale,
+    measure_quality,
     normalised_cross_entropy,
-    quality_of,
     read_calibration,
     reliability,
 )
@@ -102,7 +102,7 @@ def test_bins_have_their_low_ends() -> None:
         assert reliability([place / 100], [True], 100)[place].words == 1
     assert math.isnan(reliability([0.9], [True], 2)[0].correct)
     assert math.isnan(expected_calibration_error([], []))
-    assert quality_of([], []).words == 0
+    assert measure_quality([], []).words == 0
 
 
 def isotonic_by_minimax(values: list[float], weights: list[float]) -> list[float]:

@@ -26,8 +26,8 @@ from fstmetrics.statistics.studies import (
     char_bleu_equivalents,
     char_bleu_metrics,
     char_bleu_study,
+    replace_option,
     sweep_systems,
-    with_option,
 )
 from lattices.errors import OptionError
 
@@ -188,30 +188,30 @@ def test_published_scores_of_two_systems(shared_data: Path) -> None:
 
 
 def test_options_change_and_the_rest_stays() -> None:
-    metric = with_option(TBLEU(lowercase=True, order=2), "epsilon", 0.3)
+    metric = replace_option(TBLEU(lowercase=True, order=2), "epsilon", 0.3)
     assert metric == TBLEU(lowercase=True, order=2, epsilon=0.3)
-    assert with_option(GRR(), "n", 2.0) == GRR(n=2)
+    assert replace_option(GRR(), "n", 2.0) == GRR(n=2)
     soft = WRR(similarity=AffixSimilarity(epsilon=0.1))
-    changed = with_option(soft, "similarity.epsilon", 0.4)
+    changed = replace_option(soft, "similarity.epsilon", 0.4)
     assert changed == WRR(similarity=AffixSimilarity(epsilon=0.4))
 
 
 def test_what_is_no_numeric_option() -> None:
     with pytest.raises(OptionError, match=r"tbleu has no numeric option 'gamma' \(it has order, "):
-        with_option(TBLEU(), "gamma", 0.1)
+        replace_option(TBLEU(), "gamma", 0.1)
     with pytest.raises(OptionError, match="no numeric option 'lowercase'"):
-        with_option(BLEU(), "lowercase", 1)
+        replace_option(BLEU(), "lowercase", 1)
     with pytest.raises(OptionError, match=r"wer has no numeric option 'n' \(it has none\)"):
-        with_option(WER(), "n", 1)
+        replace_option(WER(), "n", 1)
     soft = WER(similarity=AffixSimilarity())
     with pytest.raises(OptionError, match=r"it has similarity\.epsilon"):
-        with_option(soft, "epsilon", 0.1)
+        replace_option(soft, "epsilon", 0.1)
     with pytest.raises(OptionError, match="wer's similarity has no numeric option 'delta'"):
-        with_option(soft, "similarity.delta", 0.1)
+        replace_option(soft, "similarity.delta", 0.1)
     with pytest.raises(OptionError, match=r"order of bleu is a whole number, not 2\.5"):
-        with_option(BLEU(), "order", 2.5)
+        replace_option(BLEU(), "order", 2.5)
     with pytest.raises(OptionError, match=r"epsilon is in \[0, 1\]"):
-        with_option(TBLEU(), "epsilon", 2)
+        replace_option(TBLEU(), "epsilon", 2)
 
 
 def test_a_sweep_is_what_scoring_each_value_says() -> None:

@@ -11,7 +11,7 @@ from fstmetrics.statistics.significance import bootstrap, sign_test
 from fstmetrics.statistics.systems import (
     Scorer,
     compare_systems,
-    paired_matrices,
+    pair_matrices,
     read_complete,
     read_system,
 )
@@ -53,7 +53,7 @@ def test_segments_are_paired_by_id(tmp_path) -> None:
         read_complete(lines(tmp_path / "one", *one), None, scorer),
         read_complete(lines(tmp_path / "two", *reversed(one)), None, scorer),
     ]
-    first, second = paired_matrices(systems, references)
+    first, second = pair_matrices(systems, references)
     assert [matrix.tolist() for matrix in first] == [matrix.tolist() for matrix in second]
 
 

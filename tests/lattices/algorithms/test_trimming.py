@@ -11,7 +11,7 @@ from lattices.algorithms import (
     subset,
     trim,
 )
-from lattices.algorithms.trimming import useful_states
+from lattices.algorithms.trimming import find_useful_states
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Lattice
 from tests.lattices.algorithms.test_pruning import assert_trimmed, contents, masks, paths_within
@@ -82,7 +82,7 @@ def test_trimming_removes_all_that_lies_on_no_path(lattice):
     trimmed = trim(lattice)
     found, states, arcs = trimmed.space, trimmed.states_removed, trimmed.arcs_removed
     assert_trimmed(found)
-    assert useful_states(lattice).sum() == found.num_states
+    assert find_useful_states(lattice).sum() == found.num_states
     assert found.num_states + states == lattice.num_states
     assert found.num_arcs + arcs == lattice.num_arcs
     assert contents(list(found.paths())) == contents(list(lattice.paths()))

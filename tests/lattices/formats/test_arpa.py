@@ -50,8 +50,8 @@ def test_the_longest_known_ngram_counts(tmp_path: Path) -> None:
         (("a",), "zebra", -0.25 - 2.0),
     ]:
         assert model.score(history, word) == pytest.approx(decimal * math.log(10.0))
-    assert model.after(("<s>", "a"), "b") == ("a", "b")
-    assert model.after(("<s>",), "zebra") == ("<unk>",)
+    assert model.extend_history(("<s>", "a"), "b") == ("a", "b")
+    assert model.extend_history(("<s>",), "zebra") == ("<unk>",)
     path = tmp_path / "y.arpa"
     path.write_text(MODEL.replace("-2.0 <unk>", ""))
     closed = read_arpa(path)

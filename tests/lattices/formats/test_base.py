@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from lattices.formats.base import grouped_lines
+from lattices.formats.base import group_lines
 
 
 def test_grouped_lines_keep_their_places() -> None:
@@ -14,7 +14,7 @@ def test_grouped_lines_keep_their_places() -> None:
     def cut(text: bytes) -> list[tuple[bytes, int, int]]:
         return [
             (record.payload, record.line, record.number)
-            for record in grouped_lines(io.BytesIO(text), "p", key)
+            for record in group_lines(io.BytesIO(text), "p", key)
         ]
 
     assert cut(b"\n\na|1\r\n\na|2\nb|1\nbad\n\nb|2") == [

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lattices.errors import FormatError
 from lattices.formats.references.ctm import ctm_lines
-from lattices.formats.references.nist import Lines, TimedWord, timed_words
+from lattices.formats.references.nist import TimedWord, TranscriptLines, read_timed_words
 
 MILLISECONDS = st.integers(0, 10**6)
 WORDS = st.text(
@@ -26,7 +26,7 @@ def test_words_come_back(rows: list[tuple[str, int, int, float | None]]) -> None
         for word, begin, length, confidence in rows
     ]
     lines = ctm_lines("s1", words, "A").splitlines()
-    (found,) = timed_words(Lines("x.ctm", lines)).values()
+    (found,) = read_timed_words(TranscriptLines("x.ctm", lines)).values()
     for read, given_word in zip(found, sorted(words, key=lambda word: word.begin), strict=True):
         assert read.word == given_word.word
         assert (read.begin, read.end) == pytest.approx((given_word.begin, given_word.end))

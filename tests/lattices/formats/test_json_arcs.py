@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lattices.errors import FormatError
 from lattices.formats import parse_record, read_records
 from lattices.formats.base import Record
-from lattices.formats.json.lines import FORMAT, JsonLines, arcs_apart, careful_space
+from lattices.formats.json.lines import FORMAT, JsonLines, arcs_apart, parse_carefully
 from lattices.spaces import Lattice, Space
 from lattices.testing import sample_lattices
 from lattices.vocabulary import Vocabulary
@@ -29,7 +29,7 @@ class Careful(JsonLines):
     """The format without its fast reader."""
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
-        return careful_space(record, vocabulary)
+        return parse_carefully(record, vocabulary)
 
 
 def everything(space: Space) -> dict[str, Any]:

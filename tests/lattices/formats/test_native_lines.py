@@ -24,7 +24,7 @@ from tests.lattices.formats.test_kaldi_lines import HARD, INFINITE, ODD, PLAIN
 
 #: the native function of each format, where it is called
 NATIVE = {
-    "htk": "lattices.formats.htk.lines.slf_lines",
+    "htk": "lattices.formats.htk.links.slf_lines",
     "openfst-text": "lattices.formats.openfst.text.fst_text",
     "moses-nbest": "lattices.formats.lists.moses.moses_list",
 }

@@ -22,7 +22,7 @@ from lattices.formats import (
     write,
 )
 from lattices.formats.base import Format, Record
-from lattices.formats.reading import claimants
+from lattices.formats.reading import find_claimants
 from lattices.spaces import Lattice, Space
 from lattices.testing import check_format, sample_forests, sample_lattices, sample_nbests
 from lattices.vocabulary import Vocabulary
@@ -392,7 +392,7 @@ def test_suffixes_are_those_of_the_formats() -> None:
 def test_no_format_claims_lines_of_words(first: list[str], rest: list[str]) -> None:
     """Which is why none is loaded to be asked."""
     head = "\n".join([" ".join(first), *rest]).encode()
-    known = claimants(head)
+    known = find_claimants(head)
     for name in plugins.FORMATS:
         entry = FORMATS.get(name)
         assert entry in known or not entry.sniff(head), name

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats.references import References, read_references
-from lattices.formats.references.ids import IdTemplate, utterance_of
-from lattices.formats.references.nist import Alternatives, Transcriber
+from lattices.formats.references.ids import IdTemplate, strip_speaker
+from lattices.formats.references.nist import Transcriber, TranscriptAlternatives
 from lattices.spaces import Lattice
 from tests.lattices.algorithms.comparing import packed
 
@@ -148,7 +148,7 @@ def test_alternations_hold_the_sentences_of_their_grammar(parts: list[object]) -
     result = transcriber.result()
     came = (
         {path.tokens for path in result.lattice("").paths()}
-        if isinstance(result, Alternatives)
+        if isinstance(result, TranscriptAlternatives)
         else {tuple(result.split())}
     )
     assert came == joined(parts)
@@ -158,12 +158,12 @@ def test_many_sentences_and_deep_nesting_stay_small() -> None:
     transcriber = Transcriber()
     transcriber.add_text("{ a / b c / @ } " * 100)
     result = transcriber.result()
-    assert isinstance(result, Alternatives)
+    assert isinstance(result, TranscriptAlternatives)
     assert len(result.arcs) == 100 * (3 + 3)
     deep = Transcriber()
     deep.add_text("{ a / " * 20_000 + "b" + " }" * 20_000)
     lattice = deep.result()
-    assert isinstance(lattice, Alternatives)
+    assert isinstance(lattice, TranscriptAlternatives)
     assert lattice.lattice("deep").num_arcs == 60_001
 
 
@@ -309,9 +309,9 @@ def test_the_speaker_in_front(tmp_path: Path) -> None:
             read_references(paths, format=format).get("12-34-0002", 0)
         found = read_references(paths, format=format, id_template="{utterance}")
         assert found.get("12-34-0002", 0) == ("C",)
-    assert utterance_of("a-a") == "a"
-    assert utterance_of("a-ab") == "ab"
-    assert utterance_of("a_a-1") == utterance_of("") == utterance_of("a-") == ""
+    assert strip_speaker("a-a") == "a"
+    assert strip_speaker("a-ab") == "ab"
+    assert strip_speaker("a_a-1") == strip_speaker("") == strip_speaker("a-") == ""
     with pytest.raises(FormatError, match=r"ref0:1: no speaker in front of the utterance in 'u1'"):
         read_references(made(tmp_path, "a (u1)\n"), format="trn", id_template="{utterance}")
 

@@ -98,10 +98,10 @@ def test_many_records_may_unfold_to_more(tmp_path, monkeypatch) -> None:
     assert len(list(read(path))) == 5000
     words = tmp_path / "words.gz"
     words.write_bytes(packed(b"a b\n" * (1 << 18)))
-    assert sum(1 for _ in streams.numbered_lines(str(words))) == 1 << 18
+    assert sum(1 for _ in streams.number_lines(str(words))) == 1 << 18
     words.write_bytes(packed(b"a b" * (1 << 18)))
     with pytest.raises(FormatError, match="one line of the gzip file"):
-        list(streams.numbered_lines(str(words)))
+        list(streams.number_lines(str(words)))
     words.write_bytes(packed(b"a 1\n" * (1 << 18)))
     with pytest.raises(FormatError, match=r"words\.gz: one segment"):
         read_symbols(str(words))

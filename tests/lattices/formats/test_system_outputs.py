@@ -8,7 +8,7 @@ import pytest
 
 from lattices.errors import FormatError
 from lattices.formats.references import read_references
-from lattices.formats.references.results import are_results, look_like_scores, read_results
+from lattices.formats.references.from_results import are_results, look_like_scores, read_results
 from lattices.formats.system_outputs import read_output
 
 SAID = {"u1": ("the", "cat"), "u2": ()}

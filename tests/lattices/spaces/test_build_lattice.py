@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lattices.arrays import floats, ints
 from lattices.errors import SpaceError
 from lattices.spaces import Lattice
-from lattices.spaces.features import FeatureRows, reordered_rows, rows_of
+from lattices.spaces.features import FeatureRows, make_rows, reorder_rows
 from lattices.spaces.lattice import build_lattice
 from tests.lattices.algorithms.comparing import parts
 from tests.strategies import small_lattices
@@ -38,7 +38,7 @@ def test_any_order_and_anything_wrong(lattice: Lattice, data: st.DataObject) -> 
     state = np.array(data.draw(st.permutations(range(lattice.num_states))), np.int32)
     if data.draw(st.booleans()):
         state = np.arange(lattice.num_states, dtype=np.int32)
-    features, ends = rows_of(lattice), rows_of(lattice, "final_features")
+    features, ends = make_rows(lattice), make_rows(lattice, "final_features")
     columns: dict[str, Any] = {
         "vocabulary": lattice.vocabulary,
         "src": ints(state[lattice.src[order]]),
@@ -47,8 +47,8 @@ def test_any_order_and_anything_wrong(lattice: Lattice, data: st.DataObject) -> 
         "score": floats(lattice.score[order]),
         "final": floats(lattice.final[np.argsort(state)]),
         "start": int(state[lattice.start]),
-        "features": None if features is None else reordered_rows(features, order),
-        "final_features": None if ends is None else reordered_rows(ends, np.argsort(state)),
+        "features": None if features is None else reorder_rows(features, order),
+        "final_features": None if ends is None else reorder_rows(ends, np.argsort(state)),
         "feature_names": lattice.feature_names,
         "times": floats(np.arange(lattice.num_states)) if data.draw(st.booleans()) else None,
         "id": "x",

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from lattices import Lattice, SpaceError, Vocabulary
 from lattices.arrays import floats, ints
-from lattices.spaces.features import FeatureRows, reordered_rows
+from lattices.spaces.features import FeatureRows, reorder_rows
 from lattices.spaces.lattice import NORMAL, UNORDERED, UNSORTED, WRONG, normal_form
 
 WORDS = ("a", "b")
@@ -110,12 +110,12 @@ def test_rows_in_another_order(data: st.DataObject) -> None:
     assert matrix.shape == judge.shape
     assert matrix.toarray().tolist() == judge.toarray().tolist()
     order = np.array(data.draw(st.permutations(range(height))), np.int64)
-    found, expected = reordered_rows(matrix, order), judge[order]
+    found, expected = reorder_rows(matrix, order), judge[order]
     for name in ("data", "indices", "indptr", "shape"):
         assert np.array_equal(getattr(found, name), getattr(expected, name))
     long = csr_array(parts, shape=(height, width))
     long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
-    assert reordered_rows(long, order).matrix.toarray().tolist() == expected.toarray().tolist()
+    assert reorder_rows(long, order).matrix.toarray().tolist() == expected.toarray().tolist()
 
 
 def test_wrong_features_come_before_cycles() -> None:

@@ -19,7 +19,7 @@ from lattices.arrays import IntColumn, floats, ints
 from lattices.errors import FormatError
 from lattices.formats.base import Record, split_words
 from lattices.formats.fields import finite_number
-from lattices.formats.forests.scores import BAR, feature_table, weighted
+from lattices.formats.forests.scores import BAR, feature_table, weight_edges
 from lattices.spaces import Forest
 from lattices.vocabulary import Vocabulary
 
@@ -31,13 +31,7 @@ _MOST_DIGITS = 9
 
 
 class EdgeLines:
-    """The edges of one file, line by line as they come, and then all together.
-
-    Parameters
-    ----------
-    record
-        Where the lines are from.
-    """
+    """The edges of one file, line by line as they come, and then all together."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
@@ -74,7 +68,7 @@ class EdgeLines:
         self._sides.append(tokens[:bar])
         self._features.append(rest)
 
-    def referred(self) -> set[int]:
+    def list_references(self) -> set[int]:
         """Return the numbers in all references."""
         tokens = set(chain.from_iterable(self._sides))
         return {int(token[1:-1]) for token in tokens if _is_node(token)}
@@ -90,21 +84,7 @@ class EdgeLines:
         keep_tags: bool,
         options: Mapping[str, Any],
     ) -> Forest:
-        """Return the forest; its root is the last of the nodes.
-
-        Parameters
-        ----------
-        vocabulary
-            Grows by the words.
-        nodes
-            How many there are.
-        node
-            From the number in a reference to that of a node, or None if there is no such.
-        keep_tags
-            Whether ``<s>`` and ``</s>`` are words; they are left out if not.
-        options
-            Of the reader, with the weights among them.
-        """
+        """Return the forest; its root is the last of the nodes."""
         codes = self._codes(vocabulary, node, keep_tags)
         owner = np.repeat(np.arange(len(self)), list(map(len, self._sides)))
         owner, codes = owner[codes != 0], codes[codes != 0]
@@ -128,7 +108,7 @@ class EdgeLines:
             symbol_offset=_offsets(owner, len(self)),
             num_nodes=nodes,
             root=nodes - 1,
-            **weighted(features, names, len(self), options),
+            **weight_edges(features, names, len(self), options),
         )
 
     def _codes(
@@ -155,7 +135,7 @@ class EdgeLines:
     def _table(self) -> tuple[Any, list[str]]:
         """Return the features of all edges as a matrix, and their names."""
         fields = [
-            [part for token in tokens for part in separate(token)] if _joined(tokens) else tokens
+            [part for token in tokens for part in separate(token)] if _join(tokens) else tokens
             for tokens in self._features
         ]
         counts = list(map(len, fields))
@@ -179,7 +159,7 @@ def _is_node(token: str) -> bool:
     return len(token) <= _MOST_DIGITS + 2 and NODE.fullmatch(token) is not None
 
 
-def _joined(tokens: Sequence[str]) -> bool:
+def _join(tokens: Sequence[str]) -> bool:
     return any(";" in token for token in tokens)
 
 

@@ -32,12 +32,12 @@ from lattices.formats.base import (
     Record,
     Unsupported,
     cut_lines,
-    joined_words,
+    join_words,
     split_words,
     text_lines,
 )
 from lattices.formats.fields import finite_number
-from lattices.formats.json.fields import decoded
+from lattices.formats.json.fields import decode
 from lattices.formats.lists.moses import check_id, lists_to_write
 from lattices.spaces import Hypothesis, NBest, Space
 from lattices.vocabulary import Vocabulary
@@ -88,14 +88,8 @@ class Columns:
     rank: str = ""
 
     @classmethod
-    def among(cls, names: Sequence[str], given: Mapping[str, Any]) -> Columns:
-        """Return the columns that are given, and of the others those with usual names.
-
-        Raises
-        ------
-        SpaceError
-            If a column that is given is not there, or none can have the words.
-        """
+    def match_header(cls, names: Sequence[str], given: Mapping[str, Any]) -> Columns:
+        """Return the columns that are given, and of the others those with usual names."""
         if not given and is_result(names):
             return cls("id", text="words", rank="rank" if "rank" in names else "")
         found: dict[str, str] = {}
@@ -146,7 +140,7 @@ class Columns:
 
     def _entry(self, entry: Any, score: Any, features: Mapping[str, float]) -> Hypothesis:
         if isinstance(entry, Mapping):
-            inner = Columns.among(list(entry), {})
+            inner = Columns.match_header(list(entry), {})
             return Hypothesis(
                 _words(entry.get(inner.text)), self._score(entry.get(inner.score)), features
             )
@@ -196,7 +190,7 @@ def from_rows(
         Grows by the new words; the lists share it.
     **columns
         ``id``, ``text``, ``score``, ``nbest``, ``reference``, ``source`` and ``features``, where
-        they have no usual names: see :mod:`lattices.formats.lists.rows`.
+        they have no usual names: see :mod:`lattices.formats.lists.table`.
 
     Raises
     ------
@@ -216,7 +210,7 @@ def from_rows(
     if unknown:
         raise OptionError(f"no column {', '.join(unknown)} (known: {', '.join(NAMES)}, features)")
     words = Vocabulary() if vocabulary is None else vocabulary
-    known = [(row, Columns.among(list(row), columns)) for row in rows]
+    known = [(row, Columns.match_header(list(row), columns)) for row in rows]
     lists = []
     for _, some in groupby(enumerate(known), lambda each: each[1][1].key(each[1][0]) or each[0]):
         together = [pair for _, pair in some]
@@ -224,20 +218,14 @@ def from_rows(
     return lists
 
 
-def is_named(names: Sequence[str]) -> bool:
+def has_usual_names(names: Sequence[str]) -> bool:
     """Tell whether columns have usual names: one has the words, another ids or scores."""
     words, others = {*NAMES["text"]}, {*NAMES["id"], *NAMES["score"]}
     return not words.isdisjoint(names) and not others.isdisjoint(names)
 
 
 def is_result(names: Sequence[str]) -> bool:
-    """Tell whether columns are those of results that ``oracle``, ``mbr``, ... have written.
-
-    Examples
-    --------
-    >>> is_result(["id", "rank", "score", "words", "text", "metric"]), is_result(["id", "text"])
-    (True, False)
-    """
+    """Tell whether columns are those of results that ``oracle``, ``mbr``, ... have written."""
     return {"id", "words", "text"} <= {*names} and (
         not {"metric", "bins"}.isdisjoint(names) or [*names[:2]] == ["id", "score"]
     )
@@ -308,10 +296,10 @@ class JsonRows(Format):
             if not line.strip():
                 continue
             try:
-                row = decoded(Record(line, record.path, record.line + place, record.number))
+                row = decode(Record(line, record.path, record.line + place, record.number))
                 if not isinstance(row, dict):
                     raise SpaceError(f"{row!r:.40}, expected an object")
-                columns = columns or Columns.among(list(row), options)
+                columns = columns or Columns.match_header(list(row), options)
                 columns.hypotheses(row)
             except SpaceError as problem:
                 raise record.error(str(problem), place) from problem
@@ -326,11 +314,6 @@ def leading_fields(head: bytes) -> tuple[dict[str, Any], bool]:
 
     A line may be longer than the head: of the value that is cut, only the kind is told. What is no
     object has no fields.
-
-    Examples
-    --------
-    >>> leading_fields(b'{"id": "a", "words": ["the", "ca')
-    ({'id': 'a', 'words': []}, False)
     """
     first, end, _ = head.lstrip().partition(b"\n")
     text = first.decode("utf-8", "ignore").strip()
@@ -381,7 +364,7 @@ def _json_key(line: bytes) -> str | None:
     if not isinstance(row, dict):
         return None
     try:
-        return Columns.among(list(row), {}).key(row)
+        return Columns.match_header(list(row), {}).key(row)
     except SpaceError:
         first = next(iter(row), None)
         return Columns(id=first or "").key(row)
@@ -407,7 +390,7 @@ class CsvRows(AssembledFormat):
     def sniff(self, head: bytes) -> bool:
         """Tell whether the first line names columns, a usual one for the words among them."""
         names = csv_names(head)
-        return len(set(names)) == len(names) > 1 and is_named(names)
+        return len(set(names)) == len(names) > 1 and has_usual_names(names)
 
     def records(self, stream: BinaryIO, path: str) -> Iterator[CsvRecord]:
         """Cut where the id changes."""
@@ -434,7 +417,7 @@ class CsvRows(AssembledFormat):
         delimiter = _delimiter(record.header)
         names = _cells(record.header, delimiter)
         try:
-            columns = Columns.among(names, options)
+            columns = Columns.match_header(names, options)
             if len(set(names)) < len(names):
                 raise SpaceError("a name twice in the header")
         except SpaceError as problem:
@@ -462,7 +445,7 @@ class CsvRows(AssembledFormat):
         out = csv.writer(buffer := io.StringIO(newline=""), lineterminator="\n")
         (nbest,) = lists_to_write([space], losses, "\n")
         for entry, score in enumerate(nbest.score.tolist()):
-            text = joined_words(nbest.tokens(entry), losses, f"segment {nbest.id!r}")
+            text = join_words(nbest.tokens(entry), losses, f"segment {nbest.id!r}")
             out.writerow((nbest.id, text, score))
         return nbest.id, buffer.getvalue().encode("utf-8")
 

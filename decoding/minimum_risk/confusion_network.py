@@ -54,11 +54,9 @@ class ConfusionNetwork:
     vocabulary : Vocabulary
         The words behind ``label``.
     label : int32 column, one entry an alternative
-        0 is no word. A bin has a label once; the most probable alternative comes first, of
-        equals the first in the vocabulary, no word before any.
+        0 is no word.
     posterior : float64 column, one entry an alternative
-        They sum to one in each bin. The word of the sentence is among them even where its
-        posterior is 0, which a sentence that was given may have.
+        They sum to one in each bin.
     offset : int32 column
         Bin ``i`` is the alternatives from ``offset[i]`` up to ``offset[i + 1]``.
     chosen : int32 column, one entry a bin
@@ -67,8 +65,8 @@ class ConfusionNetwork:
         When each alternative begins and ends, in seconds, averaged over the paths that have it
         there; ``nan`` for a posterior of 0.
     bin_begin, bin_end : float64 columns or None
-        When each bin begins and ends, averaged over all paths, and put in order where a bin
-        would end after the next one begins, see :func:`in_order`.
+        When each bin begins and ends, averaged over all paths, and put in order where a bin would
+        end after the next one begins, see :func:`sort_times`.
     id : str
     references : tuple
         Those of the space.
@@ -171,7 +169,7 @@ class ConfusionNetwork:
         nowhere = np.isnan(self.begin[entries])
         begins = np.where(nowhere, self.bin_begin[spoken], self.begin[entries])
         ends = np.where(nowhere, self.bin_end[spoken], self.end[entries])
-        begins, ends = in_order(begins, ends)
+        begins, ends = sort_times(begins, ends)
         return tuple(map(ConfidentWord, words, confidences, begins.tolist(), ends.tolist()))
 
     def to_lattice(self) -> Lattice:
@@ -179,13 +177,6 @@ class ConfusionNetwork:
 
         The score of an arc is the logarithm of its posterior; alternatives of posterior 0 are
         left out. The time of a state is when the bin after it begins.
-
-        Examples
-        --------
-        >>> from decoding.minimum_risk.edit import edit
-        >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (0, 1, "")], [1])
-        >>> sorted(path.text for path in edit(lattice).network.to_lattice().paths())
-        ['', 'a', 'b']
         """
         times = None
         if self.bin_begin is not None and self.bin_end is not None:
@@ -200,16 +191,10 @@ class ConfusionNetwork:
         )
 
 
-def in_order(begins: FloatColumn, ends: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
+def sort_times(begins: FloatColumn, ends: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
     """Return the times nearest to these, by least squares, of which none is before another.
 
     Times that are out of order are replaced by their mean, see :func:`lattices.arrays.isotonic`.
-
-    Examples
-    --------
-    >>> begins, ends = in_order(np.array([0.0, 1.0]), np.array([2.0, 3.0]))
-    >>> begins.tolist(), ends.tolist()
-    ([0.0, 1.5], [1.5, 3.0])
     """
     both = np.stack((begins, ends), axis=1).reshape(-1)
     if not (both[1:] < both[:-1]).any():

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 import lattices
 from decoding import oracle, oracle_kbest, worst
-from decoding.lists import rerank
+from decoding.reranking import rerank
 from fstmetrics import BLEU, GRR, WER
 from lattices import Forest, Hypothesis, Lattice, NBest, SpaceError
 from lattices.algorithms import k_best_paths

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from fstmetrics.references import Reference, Tokens, checked_references, tokens_of
+from fstmetrics.references import Reference, Tokens, check_references, split_tokens
 from fstmetrics.signature import Signature
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
@@ -34,7 +34,7 @@ class MatchingMetric(Signature, ABC):
 
     def words(self, sentence: str | Sequence[str]) -> Tokens:
         """Return the words of a sentence as they are compared."""
-        words = tokens_of(sentence)
+        words = split_tokens(sentence)
         return tuple(word.lower() for word in words) if self.lowercase else words
 
     def stats(
@@ -45,7 +45,7 @@ class MatchingMetric(Signature, ABC):
 
     def against(self, references: Iterable[Reference]) -> MatchingEvaluator:
         """Return an evaluator for the references of one segment."""
-        return MatchingEvaluator(self, checked_references(references))
+        return MatchingEvaluator(self, check_references(references))
 
 
 class MatchingEvaluator:

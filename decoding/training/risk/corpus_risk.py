@@ -10,13 +10,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from decoding.training.risk.expected import expectation
-from decoding.training.risk.lists import DerivationList, list_expectation
 from decoding.training.risk.problem import RiskProblem
+from decoding.training.risk.sentence_lists import DerivationList, list_expectation
 from decoding.training.training_corpus import LearnerCorpus
 from fstmetrics import Evaluator, Metric
 from fstmetrics.alignment.metric import AlignmentMetric
 from fstmetrics.contract import quality
-from fstmetrics.references import tokens_of
+from fstmetrics.references import split_tokens
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
@@ -38,8 +38,8 @@ class RiskValue(NamedTuple):
     gradient : float64 column
         Of the loss, in the weights.
     expected, entropy : float
-        The weighted mean of the metric, in its own direction, and the mean entropy in nats (0 if
-        it has no part in the loss).
+        The weighted mean of the metric, in its own direction, and the mean entropy in nats (0 if it
+        has no part in the loss).
     """
 
     loss: float
@@ -60,11 +60,6 @@ def denominators(evaluators: Iterable[Evaluator]) -> FloatColumn:
     exactly with one reference each; of several, which may be of different lengths, the mean is
     taken, and a reference without words counts as one.
 
-    Raises
-    ------
-    OptionError
-        If the metric is another one.
-
     Examples
     --------
     >>> from fstmetrics import GRR, WER
@@ -79,7 +74,9 @@ def denominators(evaluators: Iterable[Evaluator]) -> FloatColumn:
         if not isinstance(metric, AlignmentMetric):
             raise OptionError(f"{metric} has no denominator that the model does not change")
         lengths = [
-            len(metric.units(best(each).tokens if isinstance(each, Lattice) else tokens_of(each)))
+            len(
+                metric.units(best(each).tokens if isinstance(each, Lattice) else split_tokens(each))
+            )
             for each in evaluator.references
         ]
         found.append(np.mean([max(1, metric.possible(length)) for length in lengths]))
@@ -93,17 +90,6 @@ class RiskTerms:
 
     where ``quality_i`` is the expected metric of segment ``i``, turned so that higher is better,
     and ``H_i`` the entropy of its paths.
-
-    Parameters
-    ----------
-    corpus : LearnerCorpus
-    share : float64 column, one entry a segment
-    entropy : float
-        How much a nat is worth.
-    budget : int
-        As of :func:`decoding.training.risk.expected.risk`.
-    workers : int
-        Threads.
     """
 
     def __init__(
@@ -120,8 +106,7 @@ class RiskTerms:
             for space, evaluator in zip(corpus.spaces, corpus.evaluators, strict=True)
         ]
         self._rows = [
-            corpus.widened(problem.features, problem.space.feature_names)
-            for problem in self.problems
+            corpus.widen(problem.features, problem.space.feature_names) for problem in self.problems
         ]
         self._share = share / share.mean()
         self._sign = quality(corpus.metric, 1.0)
@@ -134,7 +119,7 @@ class RiskTerms:
         """Return the scores of a segment's slots."""
         return floats(self._rows[place] @ weights)
 
-    def beyond(self, places: Sequence[int]) -> list[int]:
+    def find_inexact(self, places: Sequence[int]) -> list[int]:
         """Return those of the segments that are not exact within the budget."""
         unknown = [place for place in places if place not in self._beyond]
 
@@ -153,16 +138,7 @@ class RiskTerms:
         temperature: float,
         kbest_fallback: Mapping[int, DerivationList],
     ) -> RiskValue:
-        """Return the objective of some segments. Cost: O(edges of their products).
-
-        Parameters
-        ----------
-        weights : float64 column
-        places : sequence of int
-        temperature : float
-        kbest_fallback : mapping of int to DerivationList
-            What stands in for the segments beyond the budget.
-        """
+        """Return the objective of some segments. Cost: O(edges of their products)."""
 
         def one(place: int) -> tuple[float, float, FloatColumn]:
             problem, score = self.problems[place], self.scores(place, weights)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import decoding
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.writers import json_lines
-from decoding.minimum_risk.confusion import in_order
+from decoding.minimum_risk.confusion_network import sort_times
 from decoding.minimum_risk.edit import edit
 from decoding.tasks.confusion import ConfusionTask, network_ctm, network_text
 from lattices import Lattice, best, read, read_references
@@ -106,7 +106,7 @@ def isotonic(values: list[float]) -> list[float]:
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=5))
 def test_times_in_order(rows: list[tuple[int, int]]) -> None:
-    begins, ends = in_order(*np.array(rows, dtype=np.float64).T)
+    begins, ends = sort_times(*np.array(rows, dtype=np.float64).T)
     both = np.stack((begins, ends), axis=1).reshape(-1)
     assert both == pytest.approx(isotonic([float(each) for row in rows for each in row]))
 

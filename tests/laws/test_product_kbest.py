@@ -10,7 +10,7 @@ from fstmetrics import GRR, WER, WRR, AffixSimilarity
 from lattices import Lattice
 from lattices.errors import EngineError, TooLargeError
 from lattices.intersection.kernel import ENGINE
-from lattices.intersection.ranked import rank_forest
+from lattices.intersection.product_kbest import rank_forest
 from lattices.spaces import Forest
 from tests.strategies import examples, sentences, small_forests
 

@@ -19,7 +19,7 @@ from lattices.arrays import floats
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.arpa import ArpaModel, read_arpa
 from lattices.formats.base import split_words, text_lines
-from lattices.formats.streams import opened
+from lattices.formats.streams import open_input
 from lattices.spaces import Lattice
 from lattices.tokens.transduction import End, Move, transduce
 from lattices.vocabulary import EPSILON, Vocabulary
@@ -41,22 +41,8 @@ def apply_language_model(
 ) -> Lattice:
     """Return the lattice with the scores of an n-gram model added to its own.
 
-    Every sentence has the same paths as before. The score of a path grows by ``lm_scale`` times
-    the log-probability of its sentence, end of sentence included where the model has ``</s>``,
-    and by ``word_score`` for every word. The features ``lm`` and ``words`` say how much; ``base``
-    is what the score was. Other features are dropped. Cost: O(arcs x histories that meet at a
-    state).
-
-    Parameters
-    ----------
-    lattice : Lattice
-    model : path, ArpaModel or None
-    lm_scale, word_score : float
-
-    Raises
-    ------
-    SpaceError
-        If a word is unknown to a model without ``<unk>``.
+    The score of a path grows by ``lm_scale`` times the log-probability of its sentence, end of
+    sentence included where the model has ``</s>``, and by ``word_score`` for every word.
 
     Examples
     --------
@@ -71,7 +57,7 @@ def apply_language_model(
     def moves(history: tuple[str, ...], word: str) -> Iterable[Move[tuple[str, ...]]]:
         if found is None:
             return [((), (word,), 0.0)]
-        return [(found.after(history, word), (word,), found.score(history, word))]
+        return [(found.extend_history(history, word), (word,), found.score(history, word))]
 
     def ending(history: tuple[str, ...]) -> End | None:
         ends = found is not None and (_END,) in known
@@ -105,25 +91,7 @@ def apply_lexicon(
 ) -> Lattice:
     """Return the lattice of words whose spellings are paths of a lattice of tokens.
 
-    There is a path for every path of tokens and every way to cut it into spellings, with the same
-    score; paths of tokens that cannot be cut are gone. A word stands on the arc of the last token
-    of its spelling, the tokens before it are epsilon. Cost: O(arcs x beginnings of words that
-    meet at a state).
-
-    Parameters
-    ----------
-    lattice : Lattice
-        Of tokens.
-    lexicon : mapping or path
-        The spelling of every word, or a list of its spellings: texts of tokens with blanks
-        between them, or tuples of tokens. Or a file with lines ``word token token ...``.
-    vocabulary : Vocabulary, optional
-        Grows by the words; a fresh one by default.
-
-    Raises
-    ------
-    SpaceError
-        If no path can be cut into words.
+    Cost: O(arcs x beginnings of words that meet at a state).
 
     Examples
     --------
@@ -171,7 +139,7 @@ def _spellings(lexicon: Lexicon) -> Iterable[tuple[str, tuple[str, ...]]]:
                 yield word, tokens
         return
     name = os.fspath(lexicon)
-    with opened(name) as (_, stream):
+    with open_input(name) as (_, stream):
         for line, data in text_lines(stream):
             columns = split_words(data.decode("utf-8", "replace"))
             if len(columns) == 1:

@@ -19,7 +19,7 @@ from lattices._native import normal_lattices, sound_matrices
 from lattices.arrays import Array, IntColumn, ints
 from lattices.caching import cached_property
 from lattices.errors import FormatError, SpaceError
-from lattices.formats.arrow.conforming import ListColumn, conformed, list_column
+from lattices.formats.arrow.conforming import ListColumn, conform, list_column
 from lattices.formats.arrow.schema import LIST_COLUMNS, RecordBatch, pyarrow
 from lattices.formats.base import Record
 from lattices.formats.json.fields import ENCODER
@@ -61,26 +61,13 @@ def _no_constant(name: str) -> NoReturn:
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
-class Rows:
-    """The rows of one record batch, on their way to being spaces.
-
-    Parameters
-    ----------
-    batch
-        Of any schema that :func:`conformed` accepts.
-    vocabulary
-        Grows by the words of the batch.
-
-    Raises
-    ------
-    FormatError
-        If the batch as a whole is damaged.
-    """
+class TableRows:
+    """The rows of one record batch, on their way to being spaces."""
 
     def __init__(self, batch: RecordBatch, vocabulary: Vocabulary) -> None:
         try:
             batch.validate(full=True)
-            self._batch = conformed(batch)
+            self._batch = conform(batch)
             self._take_columns(vocabulary)
         except FormatError:
             raise
@@ -92,7 +79,7 @@ class Rows:
         self._vocabulary = vocabulary
         self._lists = {name: list_column(batch, name) for name in LIST_COLUMNS}
         label = self._lists["label"]
-        self._lists["label"] = replace(label, values=_translated(label, vocabulary))
+        self._lists["label"] = replace(label, values=_translate(label, vocabulary))
         self._plain = {
             field.name: batch.column(field.name).to_pylist()
             for field in FIELDS
@@ -269,7 +256,7 @@ class Rows:
         return tuple(found)
 
 
-def _translated(column: ListColumn, vocabulary: Vocabulary) -> IntColumn:
+def _translate(column: ListColumn, vocabulary: Vocabulary) -> IntColumn:
     """Return the labels in the numbers of ``vocabulary``, which grows by the words in use."""
     count = len(column.dictionary)
     used = np.flatnonzero(np.bincount(column.values, minlength=count))

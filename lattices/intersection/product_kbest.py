@@ -15,15 +15,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from lattices import _native
-from lattices.algorithms.kbest import k_best_ranked, paths_found, rows
+from lattices.algorithms.kbest import check_paths, rank_k_best, rows
 from lattices.arrays import IntColumn, ints
 from lattices.errors import EngineError
 from lattices.intersection.automata import Automaton, SearchMachine, alignments
-from lattices.intersection.engine import TargetSides, sized
+from lattices.intersection.engine import TargetSides, name_space_in_errors
 from lattices.intersection.rows import RowMachine, forest_row_product, row_product
 from lattices.limits import MEMORY
 from lattices.spaces import Forest, Lattice
-from lattices.spaces.forest import rows_in_order
+from lattices.spaces.forest import order_rows
 
 
 def best_sentences(
@@ -40,26 +40,13 @@ def best_sentences(
     One path a sentence, best first, ties as in :mod:`.engine`. A maximum over sentences of a
     maximum over alignments is one maximum, so the plain product serves: O(arcs x machine arcs),
     and O(k x arcs x log(arcs)) of the product for the rest; some 250 bytes a pair of states.
-
-    Parameters
-    ----------
-    words : int32 column, optional
-        What the arcs say, where the machine reads something else, as characters: one entry an
-        arc, 0 for nothing. Sentences are different if their words are.
-    memory : int
-        How many bytes may be taken.
-
-    Raises
-    ------
-    TooLargeError
-        If that does not suffice.
     """
     word = lattice.label if words is None else words
-    with sized(lattice):
+    with name_space_in_errors(lattice):
         found = _native.best_in_product(
             lattice.columns, word, automaton.row_columns, model_weight, k, min(memory, 2**62)
         )
-    return rows(paths_found(lattice, found))
+    return rows(check_paths(lattice, found))
 
 
 def worst_sentences(
@@ -81,7 +68,7 @@ def worst_sentences(
     if product is None:
         return None
     word = lattice.label if words is None else words
-    paths = k_best_ranked(
+    paths = rank_k_best(
         product.graph,
         product.gain,
         product.final_gain,
@@ -115,27 +102,8 @@ def rank_forest(
 ) -> RankedForest:
     """Return the derivations of the ``k`` sentences of the highest value, best first.
 
-    The value is that of the machine plus the weighted model score; derivations are edges from
-    the top down. Ties go to the higher model score.
-
-    Cost: that of the kernel for the tables, once more for each time that the bound is
-    lowered, and O(links x log) of the product above it for the rest.
-
-    Parameters
-    ----------
-    words : int32 column, optional
-        What the symbols of the target sides say, where the machine reads something else, as
-        characters: slots as they are, and 0 for nothing. Sentences are different if their words
-        are.
-    memory : int
-        How many bytes the tables, and the product near the best value, may take.
-
-    Raises
-    ------
-    EngineError
-        If the machine has other parts than alignments.
-    TooLargeError
-        If the memory does not suffice.
+    Cost: that of the kernel for the tables, once more for each time that the bound is lowered, and
+    O(links x log) of the product above it for the rest.
     """
     parts = alignments(machine)
     if parts is None:
@@ -144,14 +112,14 @@ def rank_forest(
             "reference lattices"
         )
     said = forest.symbol if words is None else words
-    with sized(forest):
+    with name_space_in_errors(forest):
         derivations, tries = _native.rank_forest(
             forest.columns, said, parts, model_weight, k, min(memory, 2**62)
         )
     return RankedForest([ints(edges) for edges in derivations], tries)
 
 
-def ranked_forest_sentences(
+def rank_forest_sentences(
     forest: Forest,
     automaton: Automaton,
     k: int,
@@ -168,15 +136,6 @@ def ranked_forest_sentences(
     gain. Ties go to the higher model score. The parameters are those of
     :func:`rank_forest`, and:
 
-    Parameters
-    ----------
-    budget : int
-        How many pairs of a node and a matrix may be kept.
-    memory : int
-        How many bytes may be kept.
-    worst : bool
-        Whether the lowest are looked for.
-
     Examples
     --------
     >>> from fstmetrics import WRR
@@ -184,7 +143,7 @@ def ranked_forest_sentences(
     ...     [(0, [], ["a"], 0.1), (0, [], ["x"]), (0, [], ["y"]), (1, [0, 0], [1, 0])]
     ... )
     >>> machine = WRR().against(["b a"]).machine(forest.vocabulary)
-    >>> found = ranked_forest_sentences(forest, machine.automaton, 2, 0.0, 100, worst=True)
+    >>> found = rank_forest_sentences(forest, machine.automaton, 2, 0.0, 100, worst=True)
     >>> sorted(forest.hypothesis(edges).text for edges in found)
     ['a x', 'a y']
     """
@@ -195,12 +154,12 @@ def ranked_forest_sentences(
         return None
     graph = product.graph
     if isinstance(words, TargetSides):
-        symbol, offset = rows_in_order(*words, graph.origin)
+        symbol, offset = order_rows(*words, graph.origin)
         said = symbol
     else:
         symbol, offset = graph.symbol, graph.symbol_offset
         column = forest.symbol if words is None else words
-        said = rows_in_order(column, forest.symbol_offset, graph.origin)[0]
+        said = order_rows(column, forest.symbol_offset, graph.origin)[0]
     found = _native.ranked_derivations(
         _native.ForestColumns(
             graph.head,

@@ -29,11 +29,6 @@ def are_results(lines: Iterable[str]) -> bool:
     r"""Tell whether every line is id, number and words, with tabs between them.
 
     What takes blanks off the ends of lines takes a tab off those without words.
-
-    Examples
-    --------
-    >>> are_results(["u1\t0.5\tthe cat", "u2\t1.0\t"]), are_results(["u1\tthe cat"])
-    (True, False)
     """
     widths = set()
     for line in lines:
@@ -54,11 +49,6 @@ def look_like_scores(texts: Sequence[str], *, whole: bool = False) -> bool:
     """Tell whether all texts begin with a number: a score that would count as a word.
 
     Digits alone are words of many corpora; they count as scores only with ``whole``.
-
-    Examples
-    --------
-    >>> look_like_scores(["0.5 the cat", "-2"]), look_like_scores(["2 cats"])
-    (True, False)
     """
     first = [next(iter(split_words(text)), "") for text in texts]
     return bool(first) and all(is_number(word) and (whole or not word.isdigit()) for word in first)
@@ -68,11 +58,6 @@ def read_results(lines: Sequence[str], path: str) -> dict[str, Result]:
     """Return the first sentence of each id.
 
     Columns of a line without tabs are separated by blanks.
-
-    Raises
-    ------
-    FormatError
-        For a line of another kind, or an id that comes again after others.
     """
     found: dict[str, Result] = {}
     last = ""

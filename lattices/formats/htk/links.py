@@ -59,31 +59,25 @@ _PLAIN = re.compile(r"[^\x00-\x20\x7f\"'\\][^\x00-\x20\x7f\\]*")
 _AWKWARD = re.compile(r"[\x00-\x1f][0-7]*|[\x7f\"'\\]")
 
 
-def quoted(text: str) -> str:
-    r"""Return a value as HTK spells it: quoted and escaped where it must be.
-
-    Examples
-    --------
-    >>> print(quoted("it's"), quoted("'em"), quoted("new york"), quoted("tab\t"))
-    it's "\'em" "new york" "tab\011"
-    """
+def quote(text: str) -> str:
+    r"""Return a value as HTK spells it: quoted and escaped where it must be."""
     if _PLAIN.fullmatch(text):
         return text
-    return '"' + _AWKWARD.sub(_escaped, text) + '"'
+    return '"' + _AWKWARD.sub(_escape, text) + '"'
 
 
 def is_header_key(key: str) -> bool:
     """Tell whether a line that begins with this key is read as a header entry to be kept."""
     taken = key in HEADER_KEYS or key in _HEADER_ALIASES or key in ("I", "J", "SUBLAT")
-    return not taken and "=" not in key and key[:1] != "#" and quoted(key) == key
+    return not taken and "=" not in key and key[:1] != "#" and quote(key) == key
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     text = found.group()
     return "\\" + text if text in "\"'\\" else "".join(f"\\{ord(each):03o}" for each in text)
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
+def _unescape(found: re.Match[bytes]) -> bytes:
     text = found.group(1)
     return bytes([int(text, 8) & 0xFF]) if len(text) > 1 else text
 
@@ -107,7 +101,7 @@ def _is_word_graph(line: bytes) -> bool:
     return True
 
 
-class Rows:
+class LineColumns:
     """The node or link lines: their fields, and where they stand."""
 
     def __init__(self, path: str, lines: list[int] | None = None) -> None:
@@ -121,17 +115,17 @@ class Rows:
 
     def append(self, line: int) -> None:
         """Add a row without a word, whose posterior is 1 if others have any."""
-        self.fields.append({b"p": b"1"} if b"p" in self.used() else {})
+        self.fields.append({b"p": b"1"} if b"p" in self.list_used_keys() else {})
         self.lines.append(line)
 
     def rename(self, names: dict[bytes, bytes]) -> None:
         """Give every key its short name."""
-        if self.used() & names.keys():
+        if self.list_used_keys() & names.keys():
             self.fields = [
                 {names.get(key, key): value for key, value in row.items()} for row in self.fields
             ]
 
-    def used(self) -> set[bytes]:
+    def list_used_keys(self) -> set[bytes]:
         """Return the keys that occur."""
         return set(chain.from_iterable(self.fields))
 
@@ -173,7 +167,7 @@ class Rows:
         return np.array(list(map(int, texts)), np.int64)
 
 
-class _Columns(Rows):
+class _Columns(LineColumns):
     """Lines that native code has read."""
 
     def __init__(
@@ -196,7 +190,7 @@ class _Columns(Rows):
         self._word = np.append(self._word, np.int32(-1))
         self.lines.append(line)
 
-    def used(self) -> set[bytes]:
+    def list_used_keys(self) -> set[bytes]:
         return self._keys
 
     def numbers(self, key: bytes) -> FloatColumn:
@@ -206,26 +200,18 @@ class _Columns(Rows):
         return self._words, self._word
 
     def names(self, key: bytes) -> Array:
-        # no key, no line: native code leaves lines without one to others
+        # native code skips lines without a key
         return self._names.get(key, np.empty(0, np.int64))
 
 
 class Tables:
-    """The header, the nodes and the links of one file.
-
-    Parameters
-    ----------
-    record : Record
-        The file.
-    quotes : bool
-        Whether quotes and backslashes are syntax.
-    """
+    """The header, the nodes and the links of one file."""
 
     def __init__(self, record: Record, quotes: bool) -> None:
         self.record, self.quotes = record, quotes
         self.header: dict[str, str] = {}
         self.tags_are_words = self.words_begin_at_nodes = False
-        self.nodes, self.links = Rows(record.path), Rows(record.path)
+        self.nodes, self.links = LineColumns(record.path), LineColumns(record.path)
         lines: Iterable[tuple[int, bytes]] = enumerate(record.payload.split(b"\n"), record.line)
         # native code knows fields; comments behind them, and what is wrong, are found here
         found = slf_lines(record.payload, quotes)
@@ -252,7 +238,7 @@ class Tables:
         if found is None:
             self.nodes.rename(_ALIASES)
             self.links.rename(_ALIASES)
-        if b"w" in self.links.used():
+        if b"w" in self.links.list_used_keys():
             raise self.error(WORD_GRAPH, self.links.lines[0])
         self._check_counts()
 
@@ -279,7 +265,9 @@ class Tables:
     def scales(self) -> dict[str, tuple[str, bytes, float]]:
         """Return the scales with a key on lines, as in ``SCALES``, and those beyond ``x9``."""
         known = {scale: entry for scale, entry in SCALES.items() if entry[1]}
-        keys = [self.text(key, 0) for key in self.links.used() | self.nodes.used()]
+        keys = [
+            self.text(key, 0) for key in self.links.list_used_keys() | self.nodes.list_used_keys()
+        ]
         further = sorted(filter(_FURTHER.fullmatch, keys), key=lambda key: int(key[1:]))
         return known | {f"{key}scale": (key, key.encode(), 0.0) for key in further}
 
@@ -307,7 +295,7 @@ class Tables:
             fields = dict([token.split(b"=", 1) for token in tokens])
         if len(fields) < len(tokens):
             counts = Counter(token.split(b"=", 1)[0] for token in tokens)
-            raise self._repeated(next(key for key in counts if counts[key] > 1), number)
+            raise self._report_repetition(next(key for key in counts if counts[key] > 1), number)
         return fields
 
     def _split_quoted(self, line: bytes, number: int) -> dict[bytes, bytes]:
@@ -325,13 +313,13 @@ class Tables:
             if bare and bare[:1] == b'"' and len(bare) > 1:
                 raise self.error("a quoted string does not end", number)
             if key in fields:
-                raise self._repeated(key, number)
+                raise self._report_repetition(key, number)
             value = next(part for part in (double, single, bare) if part is not None)
-            fields[key] = _ESCAPE.sub(_unescaped, value)
+            fields[key] = _ESCAPE.sub(_unescape, value)
             place = found.end()
         return fields
 
-    def _repeated(self, key: bytes, number: int) -> FormatError:
+    def _report_repetition(self, key: bytes, number: int) -> FormatError:
         return self.error(f"{key.decode('utf-8', 'replace'):.40}= twice on one line", number)
 
     def _not_a_field(self, token: bytes, line: bytes, number: int) -> FormatError:
@@ -341,7 +329,7 @@ class Tables:
 
     def _check_counts(self) -> None:
         """Compare with the counts of the header: the one way to see that lines are missing."""
-        if "SUBLAT" in self.header or b"L" in self.nodes.used():
+        if "SUBLAT" in self.header or b"L" in self.nodes.list_used_keys():
             raise self.error("sub-lattices are not read")
         for key, rows in (("NODES", self.nodes), ("LINKS", self.links)):
             # Moses announces nodes, but leaves their lines out

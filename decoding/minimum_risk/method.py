@@ -14,7 +14,7 @@ import numpy as np
 from fstmetrics import Metric
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError, argument
-from lattices.records import Record
+from lattices.records import PlainRecord
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import SPACE, Each
 
@@ -36,15 +36,7 @@ SYSTEMS = Each(SPACE, f"{SPACE.expected}, or a sequence of them")
 
 
 def as_systems(spaces: Spaces, name: str = "space") -> tuple[Space, ...]:
-    """Return the spaces of all systems, of one as of several; ``name`` is for the message.
-
-    Raises
-    ------
-    OptionError
-        If there is none.
-    ArgumentTypeError
-        If something else is given.
-    """
+    """Return the spaces of all systems, of one as of several; ``name`` is for the message."""
     if isinstance(spaces, Lattice | Forest | NBest):
         return (spaces,)
     SYSTEMS.check("mbr", name, spaces)
@@ -53,7 +45,7 @@ def as_systems(spaces: Spaces, name: str = "space") -> tuple[Space, ...]:
     return tuple(spaces)
 
 
-def checked_scale(scale: float) -> float:
+def check_scale(scale: float) -> float:
     """Return the scale of a posterior if it is one: a finite number that is not negative.
 
     All methods of minimum-risk decoding ask here, so that they refuse the same numbers. At 0
@@ -61,9 +53,9 @@ def checked_scale(scale: float) -> float:
 
     Examples
     --------
-    >>> checked_scale(0.0)
+    >>> check_scale(0.0)
     0.0
-    >>> checked_scale(-1.0)
+    >>> check_scale(-1.0)
     Traceback (most recent call last):
     lattices.errors.OptionError: a scale is a finite number from 0 on, not -1.0
     """
@@ -93,7 +85,7 @@ def system_shares(weights: Sequence[float] | None, systems: int) -> FloatColumn:
 
 
 @dataclass(frozen=True)
-class Consensus(Record):
+class Consensus(PlainRecord):
     """A sentence chosen for what can be expected of it.
 
     Attributes
@@ -211,7 +203,7 @@ class Method(ABC):
         """Return what :meth:`decide` does for each segment; a method may do it in one go."""
         return [self.decide(problem, k) for problem in problems]
 
-    def given(self, metric: Metric | None) -> Metric:
+    def require_metric(self, metric: Metric | None) -> Metric:
         """Return the metric, which this method cannot do without."""
         if metric is None:
             raise OptionError(f"method {self.name} needs a metric")

@@ -18,9 +18,9 @@ from lattices.intersection import RankingEngine, choose, kernel
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 from lattices.spaces.arguments import check_filled
 
-#: who finds sentences by labels (:mod:`decoding.extraction.bleu_search`)
+#: name of the label search in results (:mod:`decoding.extraction.bleu_search`)
 LABELS = "labels"
-#: sentences that stand in for a space whose rows are beyond the budget
+#: length of the k-best list used where the rows of a space are beyond the budget
 KBEST_FALLBACK = 1000
 #: the most sentences of reference lattices that are searched for as references of their own
 MOST_REFERENCE_SENTENCES = 64
@@ -34,7 +34,7 @@ class RankedSentence(NamedTuple):
     engine: str
 
 
-def ranked_sentences(
+def rank_sentences(
     space: Lattice | Forest,
     evaluator: CompiledEvaluator,
     k: int,
@@ -48,24 +48,17 @@ def ranked_sentences(
     Beyond the budget of prefixes and of bytes, they are the best or worst of the ``KBEST_FALLBACK``
     sentences that the model likes best, and labelled as such.
 
-    Raises
-    ------
-    EngineError
-        If the engine cannot rank (:class:`lattices.intersection.RankingEngine`), or not this space.
-    TooLargeError
-        If the k best of a lattice take more than ``memory`` bytes.
-
     Examples
     --------
     >>> from fstmetrics import WER
     >>> lattice = Lattice.from_arcs([(0, 1, "a", -0.1), (0, 1, "the", -0.9)], finals=[1])
-    >>> found = ranked_sentences(
+    >>> found = rank_sentences(
     ...     lattice, WER().against(["the"]), 2, Search(budget=100), worst=False, model_weight=0.0
     ... )
     >>> [(each.hypothesis.text, each.exact, each.engine) for each in found]
     [('the', True, 'product'), ('a', True, 'product')]
     """
-    found = _ranked(space, evaluator, k, search, worst, model_weight)
+    found = _rank(space, evaluator, k, search, worst, model_weight)
     spelt = (
         expand_reference_lattices(evaluator)
         if isinstance(space, Forest) and not worst
@@ -73,7 +66,7 @@ def ranked_sentences(
     )
     if found is None and spelt is not evaluator:
         # the product of a forest is that with sentences
-        found = _ranked(space, spelt, k, search, worst, model_weight)
+        found = _rank(space, spelt, k, search, worst, model_weight)
     if found is not None:
         return found
     return kbest_fallback(space, evaluator, k, worst=worst, model_weight=model_weight)
@@ -85,11 +78,11 @@ def kbest_fallback(
     """Return the best or worst of the sentences that the model likes best."""
     some = k_best(space, max(k, KBEST_FALLBACK), distinct=True)
     listed = NBest.from_hypotheses(some)
-    chosen = ranked_places(listed, evaluator, k, worst=worst, model_weight=model_weight)
+    chosen = rank_places(listed, evaluator, k, worst=worst, model_weight=model_weight)
     return [RankedSentence(some[place], False, "scorer") for place in chosen]
 
 
-def _ranked(
+def _rank(
     space: Lattice | Forest,
     evaluator: CompiledEvaluator,
     k: int,
@@ -147,32 +140,16 @@ def expand_reference_lattices(evaluator: CompiledEvaluator) -> CompiledEvaluator
     return cast(CompiledEvaluator, evaluator.metric.against(spelled))
 
 
-def ranked_entries(
+def rank_entries(
     nbest: NBest, evaluator: Evaluator, k: int, *, worst: bool, model_weight: float
 ) -> list[RankedSentence]:
-    """Return the k best or worst sentences of an n-best list, each once, by scoring all.
-
-    Raises
-    ------
-    OptionError
-        If the list is empty.
-
-    Examples
-    --------
-    >>> from fstmetrics import WER
-    >>> nbest = NBest.from_hypotheses([Hypothesis(("a",), -1.0), Hypothesis(("the",), -2.0)])
-    >>> found = ranked_entries(
-    ...     nbest, WER().against(["the"]), 1, worst=True, model_weight=0.0
-    ... )
-    >>> found[0].hypothesis.text
-    'a'
-    """
+    """Return the k best or worst sentences of an n-best list, each once, by scoring all."""
     check_filled([nbest])
-    chosen = ranked_places(nbest, evaluator, k, worst=worst, model_weight=model_weight)
+    chosen = rank_places(nbest, evaluator, k, worst=worst, model_weight=model_weight)
     return [RankedSentence(nbest[entry], True, "scorer") for entry in chosen]
 
 
-def ranked_places(
+def rank_places(
     nbest: NBest, evaluator: Evaluator, k: int, *, worst: bool, model_weight: float
 ) -> list[int]:
     """Return the places of the k best or worst sentences; of equal ones the best entry counts."""
@@ -195,11 +172,6 @@ def ranking(worth: FloatColumn, model: FloatColumn, rounding: float) -> list[int
 
     Of those whose worth differs by no more than rounding the higher model score comes first, and
     then the first place.
-
-    Examples
-    --------
-    >>> ranking(np.array([0.5, 0.9, 0.5 + 1e-15]), np.array([-1.0, -3.0, -2.0]), 1e-12)
-    [1, 0, 2]
     """
     order = np.argsort(-worth, kind="stable")
     falls = -np.diff(worth[order], prepend=worth[order[:1]])

@@ -32,8 +32,8 @@ class DerivationList(NamedTuple):
     value : float64 column, one entry a derivation
         The metric of its sentence.
     use : scipy.sparse.csr_array
-        How often each derivation uses each slot: its slots, one after the other, so that one
-        that is used twice has two entries.
+        How often each derivation uses each slot: its slots, one after the other, so that one that
+        is used twice has two entries.
     times : int32 column or None
         How often each was drawn; None if they were not drawn.
     complete : bool
@@ -53,8 +53,8 @@ class ListExpectation(NamedTuple):
     ----------
     mean, variance : float
     error : float
-        The standard error of the mean: 0 of a complete list, not known (NaN) of any other that
-        was not drawn.
+        The standard error of the mean: 0 of a complete list, not known (NaN) of any other that was
+        not drawn.
     gradient : float64 column, one entry a slot
         The derivative of the mean by the score there.
     log_mass : float
@@ -83,10 +83,10 @@ def best_list(space: Lattice | Forest, evaluator: Evaluator, k: int) -> Derivati
     found = len(paths.offset) - 1
     if found > k:
         paths = Paths(ints(paths.arcs[: paths.offset[k]]), ints(paths.offset[: k + 1]))
-    return _listed(space, evaluator, paths, None, found <= k)
+    return _list(space, evaluator, paths, None, found <= k)
 
 
-def joined(one: DerivationList, other: DerivationList) -> DerivationList:
+def join_lists(one: DerivationList, other: DerivationList) -> DerivationList:
     """Return two lists of a space, neither of them drawn, as one: what is in both comes once.
 
     Examples
@@ -95,7 +95,7 @@ def joined(one: DerivationList, other: DerivationList) -> DerivationList:
     >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b", -1.0)], finals=[1])
     >>> turned = lattice.replaced(score=[-1.0, 0.0])
     >>> lists = [best_list(each, WER().against(["b"]), 1) for each in (lattice, turned, turned)]
-    >>> joined(joined(lists[0], lists[1]), lists[2]).value.tolist()
+    >>> join_lists(join_lists(lists[0], lists[1]), lists[2]).value.tolist()
     [1.0, 0.0]
     """
     known = set(_keys(one.use))
@@ -112,7 +112,7 @@ def _keys(use: FeatureMatrix) -> list[bytes]:
     return [slots[begin:end].tobytes() for begin, end in pairwise(bounds)]
 
 
-def drawn_list(
+def draw_list(
     space: Lattice | Forest,
     evaluator: Evaluator,
     samples: int,
@@ -131,10 +131,10 @@ def drawn_list(
         if place[number] == len(chosen):
             chosen.append(number)
     distinct = Paths.of(arcs[bounds[number] : bounds[number + 1]].tolist() for number in chosen)
-    return _listed(space, evaluator, distinct, ints(np.bincount(place)), False)
+    return _list(space, evaluator, distinct, ints(np.bincount(place)), False)
 
 
-def _listed(
+def _list(
     space: Lattice | Forest,
     evaluator: Evaluator,
     paths: Paths,
@@ -177,12 +177,6 @@ def list_expectation(
 
     A list that was drawn must be asked under the scores and the scale it was drawn with. With
     ``n`` draws, variance and gradient are divided by ``n - 1``, which makes them unbiased.
-
-    Parameters
-    ----------
-    some : DerivationList
-    score : float64 column, one entry a slot
-    scale : float
 
     Examples
     --------

@@ -12,14 +12,14 @@ from decoding.extraction.corpus_selection import (
     BoundedScore,
     CorpusChoice,
     corpus_choice,
-    undominated,
+    find_undominated,
 )
 from decoding.extraction.oracle import (
     Oracle,
     oracles,
-    ranked_oracles,
+    rank_oracles,
 )
-from decoding.extraction.ranked import LABELS, ranked_places, ranking
+from decoding.extraction.ranking import LABELS, rank_places, ranking
 from decoding.extraction.search import Search, SearchOptions
 from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import (
@@ -27,10 +27,10 @@ from fstmetrics.contract import (
     METRIC,
     ROUNDING,
     abilities_of,
-    by_denominator,
     for_segment,
     nbest_stats,
     scores_of,
+    split_denominators,
 )
 from fstmetrics.references import Reference
 from lattices.algorithms import best
@@ -135,18 +135,18 @@ def corpus_oracle(
         score=choice.score,
         stats=choice.stats,
         bound=choice.bound,
-        sentence_score=metric.score(sum_of(each.rows[each.sentence] for each in found)),
-        first_score=metric.score(sum_of(each.rows[each.first] for each in found)),
+        sentence_score=metric.score(sum_rows(each.rows[each.sentence] for each in found)),
+        first_score=metric.score(sum_rows(each.rows[each.first] for each in found)),
     )
 
 
-def sum_of(rows: Iterable[FloatColumn]) -> FloatColumn:
+def sum_rows(rows: Iterable[FloatColumn]) -> FloatColumn:
     """Return the sum of rows of statistics."""
     total: FloatColumn = np.sum(list(rows), axis=0)
     return total
 
 
-class Candidates(NamedTuple):
+class FrontCandidates(NamedTuple):
     """The sentences of one segment that can be part of a corpus oracle.
 
     Attributes
@@ -156,8 +156,8 @@ class Candidates(NamedTuple):
     rows : float64 array
         The statistics of each.
     outer : float64 array or None
-        Every row of statistics that the segment can have is one of these or dominated by one;
-        None if that cannot be said.
+        Every row of statistics that the segment can have is one of these or dominated by one; None
+        if that cannot be said.
     sentence, first : int
         Which one is the sentence oracle, and which the 1-best.
     engine : str
@@ -172,7 +172,7 @@ class Candidates(NamedTuple):
     engine: str
 
 
-def choose(found: Sequence[Candidates], metric: Metric) -> CorpusChoice:
+def choose(found: Sequence[FrontCandidates], metric: Metric) -> CorpusChoice:
     """Choose one of the candidates of each segment so that the corpus scores best."""
     outer = [each.outer for each in found if each.outer is not None]
     bounded = len(outer) == len(found)
@@ -190,27 +190,15 @@ def candidates(
     spaces: Sequence[Space],
     evaluators: Sequence[Evaluator],
     search: Search,
-) -> list[Candidates]:
+) -> list[FrontCandidates]:
     """Return the candidates of each segment, so that the spaces need not be kept.
 
-    Of a list they are the entries that no other one dominates (:func:`undominated`).
-
-    Of a lattice or forest, with references of several lengths, a sentence is looked for against
-    the references of each length alone: their denominator is the same, so the best numerator is
-    one ordinary oracle. It is attained if the sentence found, which the metric scores against
-    the reference it likes best, is scored against that length. If not, the next best sentences
-    follow, until one is, or the bound is at least the lower for it.
-
-    Parameters
-    ----------
-    spaces, evaluators
-        As many of one as of the other.
-    search : Search
+    Of a list they are the entries that no other one dominates (:func:`find_undominated`).
     """
     ours = search.is_ours
     fronts = iter(_fronts(spaces, evaluators, search) if ours else ())
     divided = [
-        None if isinstance(space, NBest) else by_denominator(evaluator)
+        None if isinstance(space, NBest) else split_denominators(evaluator)
         for space, evaluator in zip(spaces, evaluators, strict=True)
     ]
     problems = [
@@ -230,10 +218,10 @@ def candidates(
     found = []
     for space, evaluator, parts in zip(spaces, evaluators, divided, strict=True):
         if isinstance(space, NBest):
-            found.append(_of_list(space, evaluator))
+            found.append(_find_front_of_list(space, evaluator))
             continue
         if ours and abilities_of(evaluator).clipped_matches is not None:
-            found.append(_of_front(space, evaluator, next(fronts)))
+            found.append(_find_front(space, evaluator, next(fronts)))
             continue
         sentences, own = _Sentences(evaluator), next(searched)
         sentence, first = sentences.add(own.hypothesis), sentences.add(best(space))
@@ -243,10 +231,10 @@ def candidates(
             for part in parts:
                 against = next(searched)
                 proven &= against.exact
-                outer += sentences.attained(space, part, against, search)
+                outer += sentences.attain(space, part, against, search)
         rows = floats(sentences.rows)
         found.append(
-            Candidates(
+            FrontCandidates(
                 tuple(sentences.hypotheses), rows, floats(outer) if proven else None,
                 sentence, first, own.engine,
             )
@@ -311,7 +299,9 @@ def _fronts(
     )
 
 
-def _of_front(space: Lattice | Forest, evaluator: Evaluator, front: StatisticsFront) -> Candidates:
+def _find_front(
+    space: Lattice | Forest, evaluator: Evaluator, front: StatisticsFront
+) -> FrontCandidates:
     """Return the front of a space and its 1-best."""
     sentences = _Sentences(evaluator)
     for hypothesis in (*front.hypotheses, best(space)):
@@ -320,22 +310,22 @@ def _of_front(space: Lattice | Forest, evaluator: Evaluator, front: StatisticsFr
     model = np.array([each.score for each in sentences.hypotheses])
     sentence = ranking(scores_of(evaluator.metric, rows), model, ROUNDING)[0]
     # the 1-best is dominated by some row
-    return Candidates(
+    return FrontCandidates(
         tuple(sentences.hypotheses), rows, rows if front.exact else front.outer,
         sentence, first, LABELS,
     )  # fmt: skip
 
 
-def _of_list(nbest: NBest, evaluator: Evaluator) -> Candidates:
+def _find_front_of_list(nbest: NBest, evaluator: Evaluator) -> FrontCandidates:
     """Return the entries of a list that no other dominates, the sentence oracle and the 1-best."""
     rows = nbest_stats(evaluator, nbest)
     order = np.argsort(-nbest.score, kind="stable")
-    (sentence,) = ranked_places(nbest, evaluator, 1, worst=False, model_weight=0.0)
+    (sentence,) = rank_places(nbest, evaluator, 1, worst=False, model_weight=0.0)
     first = int(order[0])
-    wanted = {sentence, first, *order[undominated(rows[order], evaluator.metric)].tolist()}
+    wanted = {sentence, first, *order[find_undominated(rows[order], evaluator.metric)].tolist()}
     places = [place for place in order.tolist() if place in wanted]
     chosen = floats(rows[places])
-    return Candidates(
+    return FrontCandidates(
         tuple([nbest[place] for place in places]), chosen, chosen,
         places.index(sentence), 0, "scorer",
     )  # fmt: skip
@@ -360,7 +350,7 @@ class _Sentences:
             self.hypotheses[place] = hypothesis
         return place
 
-    def attained(
+    def attain(
         self,
         space: Lattice | Forest,
         part: Evaluator,
@@ -375,10 +365,10 @@ class _Sentences:
         if self._add_if_attained(found):
             return [row]
         if not search.is_ours and not isinstance(ENGINES.get(search.engine), RankingEngine):
-            return [row]  # it bounds them, if not as closely as the next ones would
+            return [row]  # it bounds them, though less tightly than the next ones
         seen = 0
         for k in _LOOKED_THROUGH:
-            following = ranked_oracles(space, part, k, search)
+            following = rank_oracles(space, part, k, search)
             for each in following[seen:]:
                 if not each.exact:
                     return [row]

@@ -13,7 +13,7 @@ from decoding import corpus_oracle, oracle
 from decoding.extraction import bleu_bound as corpus_bleu
 from decoding.extraction import corpus_selection as choosing
 from decoding.extraction.bleu_bound import bleu_bound
-from decoding.extraction.corpus_selection import corpus_choice, undominated
+from decoding.extraction.corpus_selection import corpus_choice, find_undominated
 from fstmetrics import BLEU, BLEUSBP, CER, GRR, PER, TBLEU, WER, WRR, corpus_score
 from fstmetrics.contract import nbest_stats
 from lattices import Forest, Hypothesis, Lattice, NBest, OptionError
@@ -262,7 +262,7 @@ def test_equal_statistics_are_told_apart_by_the_model():
 def test_a_dominated_row_is_never_needed(some, references, metric, other, its_reference):
     rows = nbest_stats(metric.against(references), some)
     rest = metric.stats(other, [its_reference])
-    kept = undominated(rows, metric)
+    kept = find_undominated(rows, metric)
     assert sorted(set(kept.tolist())) == kept.tolist()
     scores = [sign(metric) * metric.score(row + rest) for row in rows]
     assert max(scores) == pytest.approx(max(scores[place] for place in kept.tolist()))

@@ -11,26 +11,26 @@ from lattices.arrays import floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import NBEST, check_filled, takes
-from lattices.spaces.features import Weights, reordered_rows, rows_of, widened_rows
+from lattices.spaces.features import Weights, make_rows, reorder_rows, widen_rows
 
 #: metadata with one entry a hypothesis: what Moses writes behind the score
 _EXTRA = "extra"
 
 
-def chosen(nbest: NBest, entries: Sequence[int]) -> NBest:
-    """Return some entries of a list, in this order; one may come several times.
+def choose_entries(nbest: NBest, entries: Sequence[int]) -> NBest:
+    """Return entries of a list by index, in this order; indices may repeat.
 
     Examples
     --------
     >>> from lattices import Hypothesis
     >>> nbest = NBest.from_hypotheses([Hypothesis(("a", "cat"), -1.0), Hypothesis(("b",), -3.0)])
-    >>> [found.text for found in chosen(nbest, [1, 0, 1])]
+    >>> [found.text for found in choose_entries(nbest, [1, 0, 1])]
     ['b', 'a cat', 'b']
     """
     bounds, places = nbest.offset.tolist(), np.asarray(entries, dtype=np.int64)
     rows = [nbest.label[bounds[entry] : bounds[entry + 1]] for entry in entries]
     about = nbest.about
-    features, extra = rows_of(nbest), _extra(nbest)
+    features, extra = make_rows(nbest), _extra(nbest)
     if extra is not None:
         about["metadata"] = {**nbest.metadata, _EXTRA: [extra[entry] for entry in entries]}
     return NBest(
@@ -38,7 +38,7 @@ def chosen(nbest: NBest, entries: Sequence[int]) -> NBest:
         label=ints(np.concatenate([np.empty(0, np.int32), *rows])),
         offset=ints(np.cumsum([0, *map(len, rows)])),
         score=nbest.score[places],
-        features=None if features is None else reordered_rows(features, ints(places)),
+        features=None if features is None else reorder_rows(features, ints(places)),
         feature_names=nbest.feature_names,
         **about,
     )
@@ -50,24 +50,14 @@ def _extra(nbest: NBest) -> list[Any] | None:
 
 
 @overload
-def joined(spaces: Sequence[NBest]) -> NBest: ...
+def join_spaces(spaces: Sequence[NBest]) -> NBest: ...
 @overload
-def joined(spaces: Sequence[Space]) -> Space: ...
-def joined(spaces: Sequence[Space]) -> Space:
+def join_spaces(spaces: Sequence[Space]) -> Space: ...
+def join_spaces(spaces: Sequence[Space]) -> Space:
     """Return what several systems said about one segment as one space.
 
-    Lattices become the union of their paths (see :func:`lattices.union`), lists one list with
-    all entries, one system's after the other's. A list among lattices becomes a lattice first,
-    with one path for each entry. Forests become one forest, and are joined with forests only.
-    Nothing is weighted, and nothing that occurs twice is left out.
-
-    Examples
-    --------
-    >>> from lattices import Hypothesis
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0)], finals=[1])
-    >>> nbest = NBest.from_hypotheses([Hypothesis(("b", "c"), -2.0), Hypothesis((), -3.0)])
-    >>> [(path.text, path.score) for path in joined([lattice, nbest]).paths()]
-    [('a', -1.0), ('b c', -2.0), ('', -3.0)]
+    Lattices become the union of their paths (see :func:`lattices.union`), lists one list with all
+    entries, one system's after the other's.
     """
     if len(spaces) == 1:
         return spaces[0]
@@ -98,9 +88,9 @@ def _one_list(lists: Sequence[NBest]) -> NBest:
         columns = [extra or [""] * len(one) for extra, one in zip(extras, lists, strict=True)]
         about["metadata"] = {**about["metadata"], _EXTRA: [each for one in columns for each in one]}
     features = None
-    if any(rows_of(one) is not None for one in lists):
+    if any(make_rows(one) is not None for one in lists):
         place = {name: column for column, name in enumerate(names)}
-        rows = [widened_rows(one.features, one.feature_names, place, len(one)) for one in lists]
+        rows = [widen_rows(one.features, one.feature_names, place, len(one)) for one in lists]
         from scipy.sparse import vstack
 
         features = vstack(rows, format="csr")
@@ -124,12 +114,6 @@ def draw(space: Space, count: int, seed: int = 0, scale: float = 1.0) -> NBest:
 
     What is drawn depends on the seed, on the id of the space and on the space, and on nothing
     else: not on other segments, nor on who draws.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", 0.0), (0, 1, "b", 0.0)], finals=[1], id="s1")
-    >>> len({found.text for found in draw(lattice, 100)})
-    2
     """
     import hashlib
 
@@ -142,7 +126,7 @@ def draw(space: Space, count: int, seed: int = 0, scale: float = 1.0) -> NBest:
         return list_of_paths(space, sample_paths(space, count, rng, scale))
     check_filled([space])
     weights = np.exp(scale * space.score - (scale * space.score).max())
-    return chosen(space, rng.choice(len(space), count, p=weights / weights.sum()).tolist())
+    return choose_entries(space, rng.choice(len(space), count, p=weights / weights.sum()).tolist())
 
 
 @takes(nbest=NBEST)
@@ -159,4 +143,4 @@ def rerank(nbest: NBest, weights: Weights) -> NBest:
     [('b', -0.5), ('a', -1.0)]
     """
     scored = nbest.reweighted(weights)
-    return chosen(scored, np.argsort(-scored.score, kind="stable").tolist())
+    return choose_entries(scored, np.argsort(-scored.score, kind="stable").tolist())
