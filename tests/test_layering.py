@@ -150,7 +150,6 @@ def test_rooms_know_what_is_below_them(path):
 #: where the tests are of modules that no test file is named after, nor after their folder
 TESTED_IN = {
     "lattices/algorithms/paths": "lattices/algorithms/test_kbest",
-    "lattices/formats/building": "lattices/formats/test_kaldi_native",
     "lattices/formats/confusion/slots": "lattices/formats/test_mesh",
     "lattices/formats/fields": "lattices/formats/test_kaldi_text",
     "lattices/formats/forests/edges": "lattices/formats/test_hypergraph",
