@@ -170,7 +170,6 @@ TESTED_IN = {
     "decoding/extraction/corpus_selection": "decoding/extraction/test_corpus_oracle",
     "decoding/extraction/results": "decoding/extraction/test_oracle",
     "decoding/minimum_risk/method": "decoding/minimum_risk/test_mbr",
-    "decoding/tasks/corpus_oracle": "decoding/cli/test_oracle",
     "decoding/tasks/curve": "decoding/cli/test_oracle",
     "decoding/tasks/spaces": "decoding/corpus/test_encoding",
     "decoding/training/training_corpus": "decoding/training/test_risk_learner",

@@ -113,7 +113,7 @@ def test_every_public_result_has_plain_data() -> None:
         "Rover",
         "Search",
     }
-    learners = {"MERT", "MIRA", "PRO", "Perceptron", "Risk", "SoftmaxMargin"}
+    learners = {"MERT", "MIRA", "PRO", "Perceptron", "Risk", "SoftmaxMargin", "XBLEU"}
     assert without <= inputs | methods | learners | {"InfoTask", "MBRTask", "OracleTask"}
 
 

@@ -112,7 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
     options = {
         "scale": arguments.scale,
         "starts": arguments.starts,
-        "iterations": arguments.iterations or MOST_CHANGES,
+        # more than the native type holds is no limit
+        "iterations": min(arguments.iterations or MOST_CHANGES, 2**31 - 1),
         "decode": not arguments.no_decode,
     }
     writer: Writer

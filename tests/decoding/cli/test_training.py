@@ -524,7 +524,7 @@ def test_segments_that_come_and_go(tmp_path: Path, capsys: pytest.CaptureFixture
     [
         (["--refs", "x"], "--decoder needs --start and --refs"),
         (["--start", "x"], "--decoder needs --start and --refs"),
-        (["--start", "x", "--refs", "x", "--average"], "nobody has decoded with an average"),
+        (["--start", "x", "--refs", "x", "--average"], "--average cannot be used with --decoder"),
     ],
 )
 def test_wrong_usage_of_decoders(

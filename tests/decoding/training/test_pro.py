@@ -158,7 +158,7 @@ def test_l1_leaves_features_out():
 @pytest.mark.parametrize("kind", ["list", "lattice"])
 def test_an_interrupted_fit_goes_on_to_the_same_weights(tmp_path, monkeypatch, kind):
     check_interruption(
-        lambda: PRO(rounds=4, size=3, seed=5, candidates=30), pro, "sampled_pairs", (0, 20, 40, 55),
+        lambda: PRO(rounds=4, size=3, seed=5, candidates=30), pro, "sample_pairs", (0, 20, 40, 55),
         tmp_path, monkeypatch, kind,
     )  # fmt: skip
 
