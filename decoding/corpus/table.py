@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
 import numpy as np
 
@@ -142,19 +142,20 @@ def _made(columns: dict[str, Any], name: str) -> Column:
 SENT = ("engine", "unweighted")
 
 
-@dataclass(frozen=True, slots=True)
 class Results(PlainRecord):
     """The results of one segment: a view of a table.
 
-    Attributes
+    Parameters
     ----------
     table : Table
     place : int
         Which segment of the table it is.
     """
 
-    table: Table
-    place: int
+    __slots__ = ("place", "table")
+
+    def __init__(self, table: Table, place: int) -> None:
+        self.table, self.place = table, place
 
     @property
     def id(self) -> str:
@@ -257,35 +258,6 @@ class Layout:
         )
 
 
-class Task(Protocol):
-    """What a command does with a corpus: a frozen dataclass, whose fields are its options.
-
-    It can be run on a batch by hand, given to :func:`decoding.run`, or sent to a worker. Results
-    of tasks that sum up are tables; others return an object for each segment.
-    """
-
-    @property
-    def references(self) -> References | None:
-        """Those of the segments themselves if None."""
-
-    def process(self, segments: Sequence[Segment]) -> Sequence[Any]:
-        """Return the results of each segment."""
-
-
-class SummedTask(Task, Protocol):
-    """A task with tables, whose sums make a summary of the corpus."""
-
-    @property
-    def layout(self) -> Layout:
-        """What the sums are."""
-
-    def process(self, segments: Sequence[Segment]) -> Table:
-        """Return a table of a batch."""
-
-    def summary(self, totals: Totals) -> dict[str, Any]:
-        """Return what there is to tell of a corpus."""
-
-
 @dataclass
 class Totals:
     """What is summed up over the segments of a corpus.
@@ -386,3 +358,34 @@ class Totals:
 
 def _plain_number(count: float) -> float:
     return int(count) if count.is_integer() else count
+
+
+if TYPE_CHECKING:
+    # what types say only: to make protocols takes longer than a lattice
+
+    class Task(Protocol):
+        """What a command does with a corpus: a frozen dataclass, whose fields are its options.
+
+        It can be run on a batch by hand, given to :func:`decoding.run`, or sent to a worker.
+        Results of tasks that sum up are tables; others return an object for each segment.
+        """
+
+        @property
+        def references(self) -> References | None:
+            """Those of the segments themselves if None."""
+
+        def process(self, segments: Sequence[Segment]) -> Sequence[Any]:
+            """Return the results of each segment."""
+
+    class SummedTask(Task, Protocol):
+        """A task with tables, whose sums make a summary of the corpus."""
+
+        @property
+        def layout(self) -> Layout:
+            """What the sums are."""
+
+        def process(self, segments: Sequence[Segment]) -> Table:
+            """Return a table of a batch."""
+
+        def summary(self, totals: Totals) -> dict[str, Any]:
+            """Return what there is to tell of a corpus."""
