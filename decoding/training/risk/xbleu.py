@@ -10,8 +10,8 @@ score is taken (Rosti et al. 2011). With ``E`` for expectations over the paths o
     xBLEU = exp(mean over n of log(m_n / t_n)) * min(1, exp(1 - r / c))
 
 where ``r_i(w)`` is the most times that a reference has the n-gram, and r the sum of reference
-lengths, of several the one nearest to the expected length. The paper smooths both minima; here they
-are as they stand, so the gradient is one-sided where they meet.
+lengths, of several the one nearest to the expected length. Nothing is
+smoothed, so the gradient is one-sided where two sides of a minimum meet.
 
 Each lattice is unfolded once, so that a state knows which n-grams of the references can go on
 there; then an evaluation is a pass for expectations, and a pass for the gradient of the linear
