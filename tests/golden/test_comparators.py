@@ -2,9 +2,9 @@
 
 Each line of ``comparators.tsv``: the distance of the function ``computeCD`` of Moses'
 ``CderScorer``; the score of the function ``kendall`` of RIBES.py 1.03.1; that of the package
-``cer`` 1.2.0 (CharacTER, cut at 1); that of the class of LeBLEU's ``lebleu.py`` with ``-n 4 -t 0.4``,
-with a plain edit distance; hypothesis and reference. Only ``cer`` was run as it is distributed, of the
-others these functions alone.
+``cer`` 1.2.0 (CharacTER, cut at 1); that of the class of LeBLEU's ``lebleu.py`` with
+``-n 4 -t 0.4``, with a plain edit distance; hypothesis and reference. Only ``cer`` was run as it is
+distributed, of the others these functions alone.
 """
 
 from __future__ import annotations
