@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fstmetrics.references import Reference
 from lattices.errors import OptionError
 from lattices.formats.ids import place
-from lattices.formats.references import References
 from lattices.records import PlainRecord, public_fields
 from lattices.spaces import Space
+
+if TYPE_CHECKING:
+    from lattices.formats.references import References
 
 R = TypeVar("R")
 

@@ -13,8 +13,10 @@ from decoding.corpus.outcomes import Done, Failure, Failures, Segment
 from decoding.version import __version__
 from fstmetrics import Metric
 from lattices.arrays import Array, FloatColumn
-from lattices.formats.references import References
 from lattices.records import PlainRecord, to_plain
+
+if TYPE_CHECKING:
+    from lattices.formats.references import References
 
 Column: TypeAlias = "Sequence[Any] | Array"
 #: a column, or what makes it when it is asked for

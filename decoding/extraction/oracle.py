@@ -11,12 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from decoding._native import OracleTable, search_words
-from decoding.extraction.ranking import (
-    expand_reference_lattices,
-    rank_entries,
-    rank_sentences,
-    ranking,
-)
 from decoding.extraction.results import Oracle as Oracle
 from decoding.extraction.results import OracleBatch, views_of
 from decoding.extraction.results import score_hypothesis as score_hypothesis
@@ -222,6 +216,8 @@ def rank_oracles(
     # more than the native types hold is no limit
     k = min(k, 2**31 - 1)
     if isinstance(space, NBest):
+        from decoding.extraction.ranking import rank_entries
+
         entries = rank_entries(space, evaluator, k, worst=worst, model_weight=model_weight)
         return [
             score_hypothesis(each.hypothesis, evaluator, each.exact, each.engine)
@@ -236,6 +232,8 @@ def rank_oracles(
             [space], [evaluator], k, search, worst=worst, model_weight=model_weight
         )
         return _make_results(labelled, evaluator)
+    from decoding.extraction.ranking import rank_sentences
+
     sentences = rank_sentences(space, evaluator, k, search, worst=worst, model_weight=model_weight)
     found = [
         score_hypothesis(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences
@@ -349,6 +347,8 @@ def search_oracles(
     for index in others:
         space, evaluator = spaces[index], evaluators[index]
         if isinstance(space, NBest):
+            from decoding.extraction.ranking import rank_entries
+
             (entry,) = rank_entries(space, evaluator, 1, worst=False, model_weight=model_weight)
             results[index] = score_hypothesis(
                 entry.hypothesis, evaluator, entry.exact, entry.engine
@@ -437,6 +437,8 @@ def _search_by_engine(
         if isinstance(space, Forest):
             check_sums(space.columns)
             if search.is_ours:
+                from decoding.extraction.ranking import expand_reference_lattices
+
                 evaluator = expand_reference_lattices(evaluator)
         prepared[index], machines[index] = compile_for(space, evaluator)
         chosen = choose(search.engine, prepared[index].space, machines[index])
@@ -555,6 +557,8 @@ def oracle_at(space: Space, evaluator: Evaluator, sizes: Iterable[int]) -> list[
     rank = np.empty(len(listed), dtype=np.int64)
     rank[by_model] = np.arange(len(listed))
     worth, rounding = nbest_values(evaluator, listed)
+    from decoding.extraction.ranking import ranking
+
     by_metric = np.array(ranking(worth, listed.score, rounding))
     points = []
     for k in asked:

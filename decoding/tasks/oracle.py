@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,8 +25,10 @@ from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import abilities_of, decomposes
 from lattices.algorithms import best_words
 from lattices.arrays import FloatColumn, ints
-from lattices.formats.references import References
 from lattices.spaces import Space
+
+if TYPE_CHECKING:
+    from lattices.formats.references import References
 
 #: what is counted of a segment
 COUNTS = ("results", "exact", "arcs", "decomposing", "unscored", "zeros")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +12,10 @@ from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import for_segment
 from fstmetrics.references import Reference
 from lattices.arrays import FloatColumn
-from lattices.formats.references import References
 from lattices.spaces import Forest, NBest, Space
+
+if TYPE_CHECKING:
+    from lattices.formats.references import References
 
 
 def references_of(

@@ -136,7 +136,7 @@ LONG: dict[str, Callable[[], Call]] = {
     "MBR pairwise, WER": lambda: partial(mbr, long_list(4000, 400), WER(), method="pairwise"),
     "MBR pairwise, 4-GRR": lambda: partial(mbr, long_list(3000, 100), GRR(), method="pairwise"),
     "MBR pairwise, BLEU": lambda: partial(
-        mbr, long_list(8000, 100), BLEU(smooth="exp"), method="pairwise"
+        mbr, long_list(40_000, 100), BLEU(smooth="exp"), method="pairwise"
     ),
     "line search": line_search,
     "k best": lambda: partial(lattices.k_best, dense(200, 40), 10**8),
