@@ -18,6 +18,7 @@ from lattices.algorithms.semirings import LOG
 from lattices.formats.arpa import ArpaModel
 from lattices.tokens import posteriors
 from lattices.tokens.arpa import apply_language_model, apply_lexicon
+from tests.lattices.formats.test_arpa import MODEL
 from tests.strategies import small_lattices
 
 TOKENS = ["-", "a", "b", "c"]
@@ -129,31 +130,6 @@ def test_lexicon(matrix: np.ndarray) -> None:
     assert paths(from_posteriors(matrix, TOKENS, beam=math.inf, lexicon=LEXICON)) == expected
 
 
-ARPA = """
-\\data\\
-ngram 1=5
-ngram 2=3
-ngram 3=1
-
-\\1-grams:
--1.0 <s> -0.5
--0.75 </s>
--0.5 a -0.25
--1.25\tb\t-0.125
--2.0 <unk>
-
-\\2-grams:
--0.25 <s> a -0.0625
--0.5 a b -0.03125
--0.125 b </s>
-
-\\3-grams:
--0.0625 <s> a b
-
-\\end\\
-"""
-
-
 def judged(words: tuple[str, ...]) -> float:
     """Return the log-probability by the definition, with log10 numbers of the file."""
     one = {"</s>": -0.75, "a": -0.5, "b": -1.25, "<unk>": -2.0}
@@ -179,7 +155,7 @@ def judged(words: tuple[str, ...]) -> float:
 @given(small_lattices(), st.sampled_from([0.5, 1.0]))
 def test_language_model(tmp_path_factory: Any, lattice: Lattice, scale: float) -> None:
     path = tmp_path_factory.mktemp("arpa") / "model.arpa"
-    path.write_text(ARPA)
+    path.write_text(MODEL)
     found = apply_language_model(lattice, path, lm_scale=scale, word_score=0.25)
     expected = sorted(
         (each.tokens, each.score + scale * judged(each.tokens) + 0.25 * len(each.tokens))
@@ -195,7 +171,7 @@ def test_language_model(tmp_path_factory: Any, lattice: Lattice, scale: float) -
 def test_all_together(tmp_path: Path) -> None:
     matrix = np.log(np.random.default_rng(0).dirichlet(np.ones(4), 6))
     (tmp_path / "lexicon.txt").write_text("a a\nb b\nc c\nab a b\n")
-    (tmp_path / "model.arpa").write_text(ARPA)
+    (tmp_path / "model.arpa").write_text(MODEL)
     found = from_posteriors(
         matrix, TOKENS, beam=math.inf, lexicon=tmp_path / "lexicon.txt",
         language_model=tmp_path / "model.arpa", lm_scale=0.5, frame_shift=0.02, id="u",

@@ -190,51 +190,36 @@ def _check_curve(arguments: argparse.Namespace) -> None:
         if arguments.plot:
             arguments.parser.error("--plot draws the table of --at or --densities")
         return
-    given = {
-        "-k": arguments.k > 1,
-        "--worst": arguments.worst,
-        "--corpus": arguments.corpus,
-        "--model-weight": arguments.model_weight != 0,
-        "--resume": arguments.resume,
-        "--summary": arguments.summary,
-        "--write-spaces": arguments.write_spaces,
-        # nothing is searched: the k best of the model are scored
-        "--engine": arguments.at and arguments.engine not in (None, "auto"),
-        "--budget": arguments.at and arguments.budget is not None,
-        "--memory": arguments.at and arguments.memory is not None,
-        **_breakdown_options(arguments),
-    }
-    for other, there in given.items():
-        if there:
-            arguments.parser.error(f"{name} and {other} exclude one another")
+    others = [*_OF_SEGMENTS, "--corpus", "--summary", "--write-spaces", *_BREAKDOWN]
+    # nothing is searched with --at: the k best of the model are scored
+    _exclude(arguments, name, *others, *(_SEARCH if arguments.at else ()))
     if arguments.plot == STANDARD:
         arguments.parser.error("--plot is a file")
 
 
-def _check_spaces(arguments: argparse.Namespace) -> None:
-    """Refuse what all best sentences cannot be together with."""
-    if not arguments.write_spaces:
-        return
-    given = {
-        "-k": arguments.k > 1,
-        "--worst": arguments.worst,
-        "--corpus": arguments.corpus,
-        "--model-weight": arguments.model_weight != 0,
-        "--resume": arguments.resume,
-        **_breakdown_options(arguments),
-    }
-    for name, there in given.items():
-        if there:
-            arguments.parser.error(f"--write-spaces and {name} exclude one another")
+#: what results of segments are asked for by, what looks into them, and what the search takes
+_OF_SEGMENTS = ("-k", "--worst", "--model-weight", "--resume")
+_BREAKDOWN = ("--by", "--top", "--show", "--pra")
+_SEARCH = ("--engine", "--budget", "--memory")
+#: options that are always there: what they are if nobody has asked for them
+_NOTHING_ASKED = {"-k": 1, "--model-weight": 0, "--engine": "auto"}
 
 
-def _breakdown_options(arguments: argparse.Namespace) -> dict[str, bool]:
-    return {f"--{name}": bool(getattr(arguments, name)) for name in ("by", "top", "show", "pra")}
+def _is_given(arguments: argparse.Namespace, option: str) -> bool:
+    value = getattr(arguments, option.lstrip("-").replace("-", "_"))
+    return bool(value) and value != _NOTHING_ASKED.get(option)
+
+
+def _exclude(arguments: argparse.Namespace, name: str, *others: str) -> None:
+    """Refuse options that cannot be together with another."""
+    for other in others:
+        if _is_given(arguments, other):
+            arguments.parser.error(f"{name} and {other} exclude one another")
 
 
 def _check_breakdown(arguments: argparse.Namespace) -> bool:
     """Tell whether errors are to be looked into, and refuse what that cannot be together with."""
-    given = [name for name, there in _breakdown_options(arguments).items() if there]
+    given = [name for name in _BREAKDOWN if _is_given(arguments, name)]
     for name in given:
         if arguments.resume:
             arguments.parser.error(f"{name} and --resume exclude one another")
@@ -244,29 +229,15 @@ def _check_breakdown(arguments: argparse.Namespace) -> bool:
     return bool(given)
 
 
-def _check_corpus(arguments: argparse.Namespace) -> None:
-    """Refuse what a corpus oracle cannot be together with."""
-    if not arguments.corpus:
-        return
-    given = {
-        "-k": arguments.k > 1,
-        "--worst": arguments.worst,
-        "--model-weight": arguments.model_weight != 0,
-        "--resume": arguments.resume,
-        **_breakdown_options(arguments),
-    }
-    for name, there in given.items():
-        if there:
-            arguments.parser.error(f"--corpus and {name} exclude one another")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "LATTICES")
     check_running(arguments)
     _check_curve(arguments)
-    _check_corpus(arguments)
-    _check_spaces(arguments)
+    if arguments.corpus:
+        _exclude(arguments, "--corpus", *_OF_SEGMENTS, *_BREAKDOWN)
+    if arguments.write_spaces:
+        _exclude(arguments, "--write-spaces", *_OF_SEGMENTS, "--corpus", *_BREAKDOWN)
     looks_into = _check_breakdown(arguments)
     from decoding.corpus.writers import writer_of
     from decoding.tasks.oracle import KINDS, OracleTask
