@@ -217,6 +217,9 @@ class MetricAbilities(NamedTuple):
         Of a number of units: the denominator of a reference as long; whether units are characters.
     whole_costs
         The costs in whole units, on which ``list_values`` of evaluators rests.
+    plain_over
+        Of two lists, candidates and evidence: a metric that scores their pairs the same, and has
+        ``pair_scores``; itself if there is none.
     """
 
     scores: Callable[[Metric, FloatColumn], FloatColumn] | None
@@ -233,6 +236,7 @@ class MetricAbilities(NamedTuple):
     possible: Callable[[Metric, int], int] | None
     characters: Callable[[Metric], bool] | None
     whole_costs: Callable[[Metric], tuple[float, float, float]] | None
+    plain_over: Callable[[Metric, NBest, NBest], Metric] | None
 
 
 #: for each ability the methods that define what it computes: see :func:`offers`
@@ -256,6 +260,7 @@ _METRICS = {
     "possible": _NOTHING,
     "characters": _NOTHING,
     "whole_costs": SCORING,
+    "plain_over": SCORING,
 }
 #: abilities that are attributes, or properties
 _ATTRIBUTES = frozenset(["rounded", "word_alignment", "inner", "characters", "whole_costs"])

@@ -430,6 +430,9 @@ class Pairwise(Method):
         self, choices: Candidates, evidence: Evidence, metric: Metric, k: int
     ) -> list[Consensus]:
         nbest, place, method = choices.nbest, None, self.name
+        plain_over = metric_abilities_of(metric).plain_over
+        if plain_over is not None:
+            metric = plain_over(metric, nbest, evidence.nbest)
         matrix = self._matrix(nbest, evidence, metric) if self.matrix else None
         if matrix is not None:
             expected = check_expectations(floats(matrix.scores @ matrix.weights), metric)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import accumulate, chain
 from typing import ClassVar
@@ -15,7 +15,7 @@ from fstmetrics.ngram.bleu import BLEU, BLEUEvaluator
 from fstmetrics.references import Reference, Tokens, check_references
 from fstmetrics.signature import option
 from fstmetrics.similarity.affix import affix_distances
-from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.spaces import Lattice, NBest
 
@@ -96,6 +96,16 @@ class TBLEU(BLEU):
         """Return an evaluator for the references of one segment."""
         return TBLEUEvaluator(self, check_references(references))
 
+    def plain_over(self, candidates: NBest, evidence: NBest) -> BLEU:
+        """Return BLEU, where no word of the candidates is nearly one of the evidence."""
+        from fstmetrics.pairs import bleu_units  # few need it
+
+        words, others = (bleu_units(self)(one).symbols for one in (candidates, evidence))
+        if self.epsilon and _near(words, others, self.epsilon).any():
+            return self
+        options = {each.name: getattr(self, each.name) for each in fields(BLEU) if each.init}
+        return BLEU(**options)
+
 
 class TBLEUEvaluator(BLEUEvaluator):
     """Tolerant BLEU made ready for the references of one segment."""
@@ -111,6 +121,8 @@ class TBLEUEvaluator(BLEUEvaluator):
         self._word_number = number
         self._word = ints(word)
         self._offset = ints(list(accumulate(map(len, self._sentences), initial=0)))
+        #: whether a word is near a word of the references, but not that word
+        self._near: dict[str, bool] = {}
 
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
         """Return the statistics of one hypothesis."""
@@ -129,9 +141,23 @@ class TBLEUEvaluator(BLEUEvaluator):
         if self.epsilon == 0:
             return rows
         rows = rows.copy()
-        for row, sentence in zip(rows, sentences, strict=True):
-            row[: self.metric.order] = self._matches(self.metric.units(sentence))
+        cut = [self.metric.units(sentence) for sentence in sentences]
+        self._look_up({*chain.from_iterable(cut)})
+        near = self._near
+        for row, words in zip(rows, cut, strict=True):
+            # without such words nothing is corrected
+            if any(near[word] for word in words):
+                row[: self.metric.order] = self._matches(words)
         return floats(rows)
+
+    def _look_up(self, words: set[str]) -> None:
+        """Find out of new words whether they are near a word of the references."""
+        new = [*(words - self._near.keys())]
+        if new and self._word_number:
+            near = _near(new, [*self._word_number], self.epsilon)
+            self._near.update(zip(new, near.tolist(), strict=True))
+        else:
+            self._near.update(dict.fromkeys(new, False))
 
     def _matches(self, words: Tokens) -> FloatColumn:
         """Return the tolerant matches of each order."""
@@ -146,6 +172,13 @@ class TBLEUEvaluator(BLEUEvaluator):
             corrected[index, place[near]] = self._word[begin + partner[near]]
             weight[index, place[near]] = 1.0 - distance[near]
         return tolerant_matches(corrected, weight, self._word, self._offset, self.metric.order)
+
+
+def _near(words: Sequence[str], others: Sequence[str], epsilon: float) -> Array:
+    """Tell of each word whether it is nearly one of the others, and not that one."""
+    distance = affix_distances(words, others, limit=epsilon)
+    near: Array = ((distance > 0.0) & (distance <= epsilon)).any(axis=1)
+    return near
 
 
 # room for the references of one segment: a sweep asks for them again for each threshold

@@ -46,8 +46,40 @@ def test_without_tolerance_it_is_bleu(hypothesis, references, length, order, eps
     options = {"order": order, "length": length, "smooth": "add-k"}
     expected = BLEU(**options).against(references)
     evaluator = TBLEU(epsilon=epsilon, **options).against(references)
+    # the whole way, which sentences without near words need not go
+    evaluator._near.update(dict.fromkeys(hypothesis, True))
     assert evaluator.stats(hypothesis).tolist() == expected.stats(hypothesis).tolist()
     assert evaluator.score(hypothesis) == expected.score(hypothesis)
+
+
+@given(sentences, references, st.sampled_from([0.05, 0.2, 0.5, 1.0]))
+def test_only_sentences_with_near_words_need_matching(hypothesis, references, epsilon):
+    metric = TBLEU(epsilon=epsilon, smooth="add-k")
+    in_full = metric.against(references)
+    in_full._near.update(dict.fromkeys(hypothesis, True))
+    assert metric.against(references).stats(hypothesis).tolist() == (
+        in_full.stats(hypothesis).tolist()
+    )
+
+
+@given(
+    st.lists(sentences, min_size=1, max_size=4),
+    st.lists(sentences, min_size=1, max_size=3),
+    st.sampled_from([0.0, 0.05, 0.2, 0.5]),
+)
+def test_over_some_lists_it_is_another_metric(candidates, evidence, epsilon):
+    metric = TBLEU(epsilon=epsilon, order=2, smooth="add-k", lowercase=True)
+    lists = [NBest.from_hypotheses(map(Hypothesis, some)) for some in (candidates, evidence)]
+    plain = metric.plain_over(*lists)
+    near = any(
+        0 < affix_distance(one, other) <= epsilon
+        for one in itertools.chain(*candidates)
+        for other in itertools.chain(*evidence)
+    )
+    assert isinstance(plain, TBLEU) == near
+    for other in evidence:
+        for one in candidates:
+            assert plain.against([other]).score(one) == metric.against([other]).score(one)
 
 
 @given(sentences, sentences)

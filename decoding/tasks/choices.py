@@ -1,0 +1,706 @@
+"""What could be chosen of a corpus, side by side: 1-best, oracles and MBR under every metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from decoding.corpus.outcomes import Done, Failure, Failures, Segment
+from decoding.corpus.table import Layout, Results, Table, Totals
+from decoding.extraction.corpus_oracle import FrontCandidates, candidates, choose
+from decoding.extraction.oracle import Oracle, search_oracles
+from decoding.extraction.search import SEARCH, Search, SearchOptions
+from decoding.tasks.segments import is_unscored, make_evaluators, references_of, space_size
+from fstmetrics import BLEU, Evaluator, Metric
+from fstmetrics.alignment.metric import is_word_error
+from fstmetrics.contract import METRIC, can_search, decomposes, nbest_stats
+from fstmetrics.references import Reference
+from fstmetrics.statistics.significance import (
+    Comparison,
+    Estimate,
+    OnDrawn,
+    bootstrap,
+    paired_bootstrap,
+)
+from lattices.algorithms import best_words
+from lattices.algorithms.kbest import k_best_lists
+from lattices.arrays import FloatColumn, floats
+from lattices.errors import OptionError, TooLargeError, argument
+from lattices.formats.references import References
+from lattices.records import PlainRecord
+from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces.arguments import SPACES, WHOLE, Each, takes
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from decoding.minimum_risk.method import Method
+
+#: what is compared beside the model's own best
+KINDS = ("oracle", "corpus", "mbr")
+#: which sentences there are to choose from
+AMONG = ("list", "space")
+#: segments that are worked on at a time from Python
+_BATCH = 64
+
+Kind = Literal["one_best", "oracle", "corpus", "mbr"]
+
+
+class Way(NamedTuple):
+    """A way to choose a sentence of every segment: a row of the comparison.
+
+    Attributes
+    ----------
+    choice : {"one_best", "oracle", "corpus", "mbr"}
+    among : {"", "list", "space"}
+        Whether from the k best sentences or from all.
+    under : str
+        The metric that is to be best; empty for the model's own best.
+    """
+
+    choice: Kind
+    among: str = ""
+    under: str = ""
+
+    def __str__(self) -> str:
+        """Return its name among the kinds of a layout."""
+        return " ".join(part for part in self if part)
+
+
+ONE_BEST = Way("one_best")
+
+
+@dataclass(frozen=True)
+class Choice(PlainRecord):
+    """What one way to choose scores over a corpus.
+
+    Attributes
+    ----------
+    choice : {"one_best", "oracle", "corpus", "mbr"}
+        The model's own best; the sentence of each segment that is best under a metric; the
+        sentences that make the best corpus under it; or those with the best expectation of it.
+    among : {"", "list", "space"}
+        Whether from the k best sentences or from the whole lattice or forest.
+    under : str
+        The metric; empty for the model's own best.
+    method : str
+        Who chose: the methods of MBR, or the engines that searched.
+    unproven : int
+        Segments for which a better sentence may exist; of a corpus all or none.
+    bound : float or None
+        Of a corpus oracle, what no choice surpasses.
+    scores : dict of str to float
+        The score of the corpus under each metric.
+    """
+
+    choice: Kind
+    among: str
+    under: str
+    method: str
+    unproven: int
+    bound: float | None
+    scores: dict[str, float]
+    #: of each metric a row of statistics a segment
+    _stats: tuple[FloatColumn, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no other choice is better under its metric."""
+        return not self.unproven
+
+
+@dataclass(frozen=True)
+class Choices(PlainRecord, Sequence[Choice]):
+    """A comparison of what could be chosen; as a sequence, the model's own best and then the rest.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+    segments : int
+    nbest : int
+        Sentences of the lists.
+    kinds : tuple of str
+        What the whole spaces are: ``lattice``, ``forest``; none if all are lists.
+    unscored : int
+        Segments whose model has no scores, so that its best is arbitrary.
+    rows : tuple of Choice
+    left_out : tuple of str
+        What could not be compared, and why.
+    """
+
+    metrics: tuple[Metric, ...]
+    segments: int
+    nbest: int
+    kinds: tuple[str, ...]
+    unscored: int
+    rows: tuple[Choice, ...]
+    left_out: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Return how many ways to choose there are."""
+        return len(self.rows)
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return one of them, or some."""
+        return self.rows[place]
+
+    def find(self, choice: Kind, under: Metric | str = "", among: str = "") -> Choice:
+        """Return one way to choose.
+
+        Raises
+        ------
+        OptionError
+            If it is not part of the comparison.
+        """
+        for each in self.rows:
+            if (each.choice, each.among, each.under) == (choice, among, str(under)):
+                return each
+        known = ", ".join(str(Way(each.choice, each.among, each.under)) for each in self.rows)
+        raise OptionError(f"there is no {Way(choice, among, str(under))}: {known}")
+
+    def estimates(
+        self, *, samples: int = 1000, level: float = 0.95, seed: int = 0
+    ) -> list[list[Estimate]]:
+        """Return the scores of each row with bootstrap intervals, metric by metric."""
+        options: dict[str, Any] = {"samples": samples, "level": level, "seed": seed}
+        return [
+            [
+                bootstrap(metric, stats, **options)
+                for metric, stats in zip(self.metrics, row._stats, strict=True)
+            ]
+            for row in self.rows
+        ]
+
+    def differences(
+        self,
+        *,
+        samples: int = 1000,
+        level: float = 0.95,
+        seed: int = 0,
+        on_drawn: OnDrawn | None = None,
+    ) -> list[list[Comparison]]:
+        """Return how each row but the first differs from it, the model's own best, by paired
+        bootstrap, metric by metric.
+        """
+        first, *others = self.rows
+        return [
+            [
+                paired_bootstrap(
+                    metric, stats, own, samples=samples, level=level, seed=seed, on_drawn=on_drawn
+                )
+                for metric, stats, own in zip(self.metrics, row._stats, first._stats, strict=True)
+            ]
+            for row in others
+        ]
+
+
+@dataclass(frozen=True)
+class ChoicesTask:
+    """Choose a sentence of every segment in all ways, and score each under all metrics.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+        Each has oracles and MBR decisions of its own.
+    references : References or None
+        Those of the segments themselves if None.
+    nbest : int
+        How many sentences lists have.
+    scale : float
+        Of the model scores, before MBR takes them for probabilities.
+    choose : tuple of {"oracle", "corpus", "mbr"}
+        What is compared with the model's own best.
+    search : Search
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9)], finals=[1], references=["the"]
+    ... )
+    >>> found, = ChoicesTask((WER(),)).process([Segment(0, "", 0, lattice)])
+    >>> {str(way): " ".join(words) for way, words in found["sentences"].items()}
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'one_best': 'a', 'oracle list wer': 'the', 'oracle space wer': 'the', 'mbr list wer': 'a',
+     'mbr space wer': 'a'}
+    """
+
+    metrics: tuple[Metric, ...]
+    references: References | None = None
+    nbest: int = 100
+    scale: float = 1.0
+    choose: tuple[str, ...] = KINDS
+    search: Search = SEARCH
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no list, and ways to choose that are none."""
+        if self.nbest < 1:
+            raise OptionError(f"{argument('nbest')} is at least 1, not {self.nbest}")
+        for each in self.choose:
+            if each not in KINDS:
+                raise OptionError(f"{argument('choose', each)}: expected {', '.join(KINDS)}")
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """All ways to choose, whether or not the segments allow them."""
+        return ONE_BEST, *(
+            Way(kind, among, str(metric))  # type: ignore[arg-type]
+            for kind in KINDS
+            if kind in self.choose
+            for among in AMONG
+            for metric in self.metrics
+        )
+
+    @property
+    def layout(self) -> Layout:
+        """What the sums are."""
+        counts = ["arcs", "unscored", *_SHAPES]
+        ways = [str(way) for way in self.ways]
+        return Layout(self.metrics, (*counts, *(f"unproven {way}" for way in ways)), tuple(ways))
+
+    def process(self, segments: Sequence[Segment]) -> Table:
+        """Return what is chosen of each segment; of corpus oracles, what there is to choose."""
+        references = references_of(segments, self.references)
+        spaces = [segment.space for segment in segments]
+        batch = _Batch(self, spaces, references)
+        batch.choose_all()
+        stats = batch.statistics()
+        unproven = [[not flag for flag in batch.proven[way]] for way in self.ways]
+        sums = self.layout.sums(
+            len(spaces),
+            [
+                [space_size(space) for space in spaces],
+                [is_unscored(space) for space in spaces],
+                *([type(space) is kind for space in spaces] for kind in _SHAPES.values()),
+                *unproven,
+            ],
+            *stats,
+        )
+        engines = {
+            way: "+".join(sorted(names)) for way, names in batch.engines.items() if names
+        }
+        return Table(
+            [segment.id for segment in segments],
+            {},
+            sizes=[0] * len(segments),
+            about={
+                "sentences": [
+                    {way: words[place] for way, words in batch.words.items() if words[place]}
+                    for place in range(len(spaces))
+                ],
+                "corpus": [
+                    {way: of_way[place] for way, of_way in batch.corpus.items()}
+                    for place in range(len(spaces))
+                ],
+                "engines": [engines] * len(spaces),
+                "engine": ["+".join(sorted(set(engines.values())))] * len(spaces),
+            },
+            sums=sums,
+        )
+
+
+#: kinds of spaces that are more than lists
+_SHAPES = {"lattice": Lattice, "forest": Forest}
+
+
+class CorpusPart(NamedTuple):
+    """What a corpus oracle chooses from in one segment.
+
+    Attributes
+    ----------
+    front : FrontCandidates
+        Without the sentences.
+    stats : float64 array
+        Of each candidate the statistics under all metrics, one after the other.
+    decomposes : bool
+        Whether the best sentence of the segment is part of the best corpus.
+    """
+
+    front: FrontCandidates
+    stats: FloatColumn
+    decomposes: bool
+
+
+class _Batch:
+    """The choices of a batch of segments, as they are made."""
+
+    def __init__(
+        self,
+        task: ChoicesTask,
+        spaces: Sequence[Space],
+        references: Sequence[tuple[Reference, ...]],
+    ) -> None:
+        self.task, self.spaces = task, spaces
+        self.lists = _lists_of(spaces, task.nbest)
+        #: by metric, then by segment
+        self.evaluators = [make_evaluators(each, spaces, references) for each in task.metrics]
+        count = len(spaces)
+        self.words: dict[Way, list[tuple[str, ...] | None]] = {
+            way: [None] * count for way in task.ways
+        }
+        self.proven: dict[Way, list[bool]] = {way: [True] * count for way in task.ways}
+        self.engines: dict[Way, set[str]] = {way: set() for way in task.ways}
+        self.corpus: dict[Way, list[CorpusPart | None]] = {
+            way: [None] * count for way in task.ways if way.choice == "corpus"
+        }
+
+    def choose_all(self) -> None:
+        """Choose in all ways."""
+        self.words[ONE_BEST] = [best_words(space) for space in self.spaces]
+        for way in self.task.ways[1:]:
+            number = [str(metric) for metric in self.task.metrics].index(way.under)
+            self._choose(way, self.task.metrics[number], self.evaluators[number])
+
+    def _choose(self, way: Way, metric: Metric, evaluators: Sequence[Evaluator]) -> None:
+        if way.among == "list":
+            sources: Sequence[Space] = self.lists
+            places = range(len(sources))
+        else:
+            sources = self.spaces
+            searched = way.choice != "mbr"
+            places = [  # type: ignore[assignment]
+                place
+                for place, (space, evaluator) in enumerate(zip(sources, evaluators, strict=True))
+                if not (isinstance(space, NBest) or (searched and not can_search(evaluator)))
+            ]
+        if not places:
+            return
+        some = [sources[place] for place in places]
+        if way.choice == "mbr":
+            self._decide(way, metric, some, places)
+        elif way.choice == "oracle":
+            self._search(way, some, [evaluators[place] for place in places], places)
+        else:
+            self._gather(way, some, [evaluators[place] for place in places], places)
+
+    def _search(
+        self,
+        way: Way,
+        spaces: Sequence[Space],
+        evaluators: Sequence[Evaluator],
+        places: Sequence[int],
+    ) -> None:
+        """Find the oracle of each segment; one that takes too much is left out."""
+        for place, found in zip(
+            places, _each_found(spaces, evaluators, self.task.search), strict=True
+        ):
+            if found is not None:
+                self.words[way][place] = found.tokens
+                self.proven[way][place] = found.exact
+                self.engines[way].add(found.engine)
+
+    def _gather(
+        self,
+        way: Way,
+        spaces: Sequence[Space],
+        evaluators: Sequence[Evaluator],
+        places: Sequence[int],
+    ) -> None:
+        """Find what a corpus oracle chooses from."""
+        if all(map(decomposes, evaluators)) and len(places) == len(self.spaces):
+            # the oracles of segments are those of the corpus; but another batch may have others
+            found = [
+                None if one is None else _front_of_one(one)
+                for one in _each_found(spaces, evaluators, self.task.search)
+            ]
+        else:
+            try:
+                found = [*candidates(spaces, evaluators, self.task.search)]
+            except TooLargeError:
+                return
+        for place, evaluator, front in zip(places, evaluators, found, strict=True):
+            if front is None:
+                continue
+            sentences = NBest.from_hypotheses(
+                front.hypotheses, vocabulary=self.spaces[place].vocabulary
+            )
+            stats = np.hstack([nbest_stats(each[place], sentences) for each in self.evaluators])
+            self.engines[way].add(front.engine)
+            self.corpus[way][place] = CorpusPart(
+                front._replace(hypotheses=()), stats, decomposes(evaluator)
+            )
+
+    def _decide(
+        self, way: Way, metric: Metric, spaces: Sequence[Space], places: Sequence[int]
+    ) -> None:
+        """Decide by minimum Bayes risk."""
+        from decoding.minimum_risk.mbr import decide_batch
+
+        method = "pairwise" if way.among == "list" else space_method(metric, self.task.nbest)
+        own = not isinstance(method, str) and method.own_objective
+        decided = decide_batch(
+            spaces, None if own else metric, scale=self.task.scale, method=method
+        )
+        for place, (found, *_) in zip(places, decided, strict=True):
+            self.words[way][place] = found.tokens
+            self.engines[way].add(found.method)
+
+    def statistics(self) -> list[list[list[FloatColumn | None]]]:
+        """Return, for each way and metric, the statistics of the sentence of each segment."""
+        known: list[dict[tuple[str, ...], list[FloatColumn]]] = [{} for _ in self.spaces]
+        found: list[list[list[FloatColumn | None]]] = []
+        for way in self.task.ways:
+            rows: list[list[FloatColumn | None]] = [[] for _ in self.task.metrics]
+            for place, words in enumerate(self.words[way]):
+                if words is None:
+                    for of_metric in rows:
+                        of_metric.append(None)
+                    continue
+                if words not in known[place]:
+                    known[place][words] = [each[place].stats(words) for each in self.evaluators]
+                for of_metric, stats in zip(rows, known[place][words], strict=True):
+                    of_metric.append(stats)
+            found.append(rows)
+        return found
+
+
+def _lists_of(spaces: Sequence[Space], nbest: int) -> list[NBest]:
+    """Return the best sentences of each space, each once; of a list its first by the model."""
+    from decoding.minimum_risk.evidence import listing
+
+    graphs = [space for space in spaces if not isinstance(space, NBest)]
+    made = iter(k_best_lists(graphs, nbest, distinct=True) if graphs else ())
+    return [
+        listing(space, nbest).nbest if isinstance(space, NBest) else next(made)
+        for space in spaces
+    ]
+
+
+def _each_found(
+    spaces: Sequence[Space], evaluators: Sequence[Evaluator], search: Search
+) -> list[Oracle | None]:
+    """Return the oracle of each space; None for one that takes more memory than it may."""
+    try:
+        return [*search_oracles(spaces, evaluators, search)]
+    except TooLargeError:
+        if len(spaces) == 1:
+            return [None]
+    return [
+        found
+        for space, evaluator in zip(spaces, evaluators, strict=True)
+        for found in _each_found([space], [evaluator], search)
+    ]
+
+
+def _front_of_one(found: Oracle) -> FrontCandidates:
+    """Return a single candidate: the oracle of a segment that no other can do better than."""
+    rows = floats(found.stats[np.newaxis])
+    return FrontCandidates((found.hypothesis,), rows, rows, 0, 0, found.engine)
+
+
+def space_method(metric: Metric, samples: int) -> Method:
+    """Return the method by which MBR chooses from a whole lattice or forest under a metric.
+
+    WER and WRR have a search of all sentences, ``edit``, and BLEU fast consensus, whose evidence is
+    all sentences. Under other metrics the best sentences are judged by random ones, ``samples`` of
+    them, whose mean is that of all but for chance.
+    """
+    from decoding.minimum_risk.consensus import FastConsensus
+    from decoding.minimum_risk.edit import EditDistance
+    from decoding.minimum_risk.pairwise import Pairwise
+
+    if is_word_error(metric):
+        return EditDistance()
+    if type(metric) is BLEU and replace(metric, order=4) == BLEU():
+        return FastConsensus(order=metric.order, candidates=samples)
+    return Pairwise(candidates=samples, samples=samples)
+
+
+class Comparing:
+    """The comparison, as results of segments come in."""
+
+    def __init__(self, task: ChoicesTask) -> None:
+        self.task = task
+        self.totals = Totals(task.layout)
+        self._sums: list[FloatColumn] = []
+        self._corpus: dict[Way, list[CorpusPart | None]] = {
+            way: [] for way in task.ways if way.choice == "corpus"
+        }
+        self._engines: dict[Way, set[str]] = {way: set() for way in task.ways}
+
+    @property
+    def failures(self) -> Failures:
+        """Segments without results."""
+        return self.totals.failures
+
+    def watch(
+        self, outcomes: Iterable[Done[Results] | Failure]
+    ) -> Iterator[Done[Results] | Failure]:
+        """Iterate over outcomes, and keep what is compared."""
+        for outcome in outcomes:
+            self.totals.add(outcome)
+            if isinstance(outcome, Done):
+                self.add(outcome.result)
+            yield outcome
+
+    def add(self, found: Results) -> None:
+        """Keep the results of a segment."""
+        sums = found.sums
+        if sums is not None:
+            self._sums.append(sums)
+        for way, parts in self._corpus.items():
+            parts.append(found["corpus"][way])
+        for way, name in found["engines"].items():
+            self._engines[way].add(name)
+
+    def finish(self) -> Choices:
+        """Choose the corpus oracles, and return the comparison."""
+        layout, metrics = self.task.layout, self.task.metrics
+        sums = np.array(self._sums)
+        counts, _ = layout.split(sums.sum(axis=0))
+        ends = np.cumsum([len(layout.counts), *layout.widths])[:-1]
+        columns = iter(np.split(sums, ends, axis=1)[1:])
+        graphs = sum(counts[name] for name in _SHAPES)
+        rows, left_out = [], []
+        for way in self.task.ways:
+            stats = [next(columns) for _ in metrics]
+            name = "+".join(sorted(self._engines[way]))
+            if way.choice == "corpus":
+                row = self._choose(way, name)
+            elif all(each[:, 0].all() for each in stats):
+                unproven = int(counts[f"unproven {way}"])
+                row = self._row(way, name, unproven, None, [each[:, 1:] for each in stats])
+            else:
+                missing = len(sums) - int(stats[0][:, 0].sum())
+                row = f"{missing} of {len(sums)} segments have none"
+            if isinstance(row, Choice):
+                rows.append(row)
+            elif row and not (way.among == "space" and graphs < len(sums)):
+                left_out.append(f"{way}: {row}")
+        return Choices(
+            metrics,
+            len(sums),
+            self.task.nbest,
+            tuple(name for name in _SHAPES if counts[name]),
+            int(counts["unscored"]),
+            tuple(rows),
+            tuple(left_out),
+        )
+
+    def _row(
+        self,
+        way: Way,
+        method: str,
+        unproven: int,
+        bound: float | None,
+        stats: Sequence[FloatColumn],
+    ) -> Choice:
+        scores = {
+            str(metric): float(metric.score(rows.sum(axis=0)))
+            for metric, rows in zip(self.task.metrics, stats, strict=True)
+        }
+        return Choice(*way, method, unproven, bound, scores, tuple(stats))
+
+    def _choose(self, way: Way, method: str) -> Choice | str:
+        """Return the corpus oracle; empty where those of segments are it, or why there is none."""
+        parts = [part for part in self._corpus[way] if part is not None]
+        if len(parts) < len(self._sums):
+            return f"{len(self._sums) - len(parts)} of {len(self._sums)} segments have none"
+        if all(part.decomposes for part in parts):
+            return ""
+        metrics = self.task.metrics
+        metric = next(each for each in metrics if str(each) == way.under)
+        choice = choose([part.front for part in parts], metric)
+        chosen = np.array(
+            [part.stats[place] for part, place in zip(parts, choice.places.tolist(), strict=True)]
+        )
+        ends = np.cumsum([len(each.stat_names) for each in metrics])[:-1]
+        unproven = 0 if choice.exact else len(parts)
+        return self._row(way, method, unproven, choice.bound, np.split(chosen, ends, axis=1))
+
+
+@takes(spaces=SPACES, metrics=Each(METRIC, "metrics"), nbest=WHOLE)
+def compare_choices(
+    spaces: Sequence[Space],
+    metrics: Sequence[Metric],
+    references: Sequence[Iterable[Reference]] | None = None,
+    *,
+    nbest: int = 100,
+    scale: float = 1.0,
+    choose: Sequence[str] = KINDS,
+    **search: Unpack[SearchOptions],
+) -> Choices:
+    """Compare what could be chosen of a corpus: the model's best, oracles and MBR, under metrics.
+
+    Each metric has rows of its own, and a column in all rows:
+
+    ======== ================================================================================
+    one_best what the model likes best
+    oracle   the best sentence of each segment under a metric: of the ``nbest`` best, and of
+             the whole lattice or forest, if the metric can search it
+    corpus   the sentences that make the best corpus, where those of segments need not
+             (:func:`decoding.corpus_oracle`)
+    mbr      the sentence with the best expectation under the model (:func:`decoding.mbr`): among
+             the ``nbest`` best, and against the whole space
+    ======== ================================================================================
+
+    MBR over whole spaces is ``edit`` under WER and WRR, and ``consensus`` under BLEU; under others
+    the ``nbest`` best are judged by as many samples.
+
+    Costs a search of each space for each metric, and a list of ``nbest`` times ``nbest`` pairs for
+    each metric; a sentence that is chosen in several ways is scored once.
+
+    Parameters
+    ----------
+    spaces : sequence of Lattice, Forest and NBest
+    metrics : sequence of Metric
+    references : sequence, optional
+        One list of references for each space; by default those of the spaces themselves.
+    nbest : int
+        Sentences of the lists that are made of lattices and forests; of longer lists the best.
+    scale : float
+        Of the model scores, before MBR takes them for probabilities.
+    choose : sequence of {"oracle", "corpus", "mbr"}
+        What to compare with the model's best.
+    **search
+        As in :func:`decoding.oracles`.
+
+    References
+    ----------
+    Chiang, DeNeefe, Chan and Ng. Decomposability of translation metrics for improved evaluation
+    and efficient algorithms. EMNLP 2008.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU, WER
+    >>> lattices = [
+    ...     Lattice.from_arcs(
+    ...         [(0, 1, "a", -0.1), (0, 1, "the", -0.9), (1, 2, "cat", -0.1), (1, 2, "hat", -0.3)],
+    ...         finals=[2], references=[text])
+    ...     for text in ("the hat", "the cat")
+    ... ]
+    >>> found = compare_choices(lattices, [WER(), BLEU(order=1)])
+    >>> found[0].choice, list(found[0].scores.values())
+    ('one_best', [0.75, 0.25])
+    >>> found.find("oracle", WER(), among="space").scores["wer"]
+    0.0
+    """
+    if references is not None and len(references) != len(spaces):
+        raise OptionError(f"{len(spaces)} spaces, but references for {len(references)} segments")
+    if not spaces:
+        raise OptionError("there is no space to choose from")
+    task = ChoicesTask(
+        tuple(metrics),
+        nbest=nbest,
+        scale=scale,
+        choose=tuple(choose),
+        search=Search.of("compare_choices", search),
+    )
+    if not task.metrics:
+        raise OptionError("there is no metric to compare by")
+    comparing = Comparing(task)
+    for begin in range(0, len(spaces), _BATCH):
+        end = begin + _BATCH
+        some = list(spaces[begin:end])
+        if references is not None:
+            given = references[begin:end]
+            some = [
+                space.replaced(references=own) for space, own in zip(some, given, strict=True)
+            ]
+        segments = [Segment(begin + at, "", 0, space) for at, space in enumerate(some)]
+        for result in task.process(segments):
+            comparing.add(result)
+    return comparing.finish()
