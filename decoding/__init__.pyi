@@ -33,6 +33,7 @@ from .minimum_risk.method import Consensus as Consensus
 from .minimum_risk.rover import Rover as Rover
 from .minimum_risk.search import Search as Search
 from .plots import plot as plot
+from .tasks.choices import compare_choices as compare_choices
 from .tasks.info import InfoTask as InfoTask
 from .tasks.mbr import MBRTask as MBRTask
 from .tasks.oracle import OracleTask as OracleTask

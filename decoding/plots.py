@@ -240,6 +240,32 @@ class Panel:
     doubling: bool = False
 
 
+@dataclass(frozen=True)
+class Dots:
+    """One picture: a value for each of several names, from above to below.
+
+    Attributes
+    ----------
+    title, across : str
+        Over the picture, and below it.
+    names : sequence of str
+    values : sequence of float
+        One for each name; where the first is, a line is drawn.
+    low, high : sequence of float
+        The ends of intervals.
+    strong : sequence of bool
+        Which are pointed out.
+    """
+
+    title: str
+    across: str
+    names: Sequence[str]
+    values: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    strong: Sequence[bool] = ()
+
+
 def reliability_panel(title: str, kinds: Mapping[str, Quality]) -> Panel:
     """Return a reliability diagram: of words with a confidence, how many are right."""
     curves = [Curve("as many as it says", (0.0, 1.0))]
@@ -255,8 +281,11 @@ def reliability_panel(title: str, kinds: Mapping[str, Quality]) -> Panel:
     return Panel(title, "confidence", "share of right words", (0.0, 1.0), curves)
 
 
-def line_plots(panels: Sequence[Panel], format: str = "png") -> bytes:
-    """Return pictures side by side, as a file of that format; the same input, the same bytes."""
+def line_plots(panels: Sequence[Panel | Dots], format: str = "png") -> bytes:
+    """Return pictures side by side, as a file of that format; the same input, the same bytes.
+
+    Pictures of dots have one set of names, which stands beside the first.
+    """
     matplotlib = require("matplotlib", "plot")
     figures = require("matplotlib.figure", "plot")
     canvases = require("matplotlib.backends.backend_agg", "plot")
@@ -266,12 +295,18 @@ def line_plots(panels: Sequence[Panel], format: str = "png") -> bytes:
     settings = {"svg.hashsalt": "fstmetrics", "svg.fonttype": "none", "font.size": 9}
     with matplotlib.rc_context(settings):
         size = (len(panels) * _WIDTH, _HEIGHT)
+        dots = [panel for panel in panels if isinstance(panel, Dots)]
+        if dots:
+            size = (_NAMES + len(panels) * _DOTS, 0.8 + _LINE * len(dots[0].names))
         figure = figures.Figure(figsize=size, layout="constrained")
         # draws without a screen, whatever the format
         canvases.FigureCanvasAgg(figure)
-        axes = figure.subplots(1, len(panels), squeeze=False).ravel()
+        axes = figure.subplots(1, len(panels), squeeze=False, sharey=bool(dots)).ravel()
         for axis, panel in zip(axes, panels, strict=True):
-            _draw_curves(axis, panel)
+            if isinstance(panel, Dots):
+                _draw_dots(axis, panel)
+            else:
+                _draw_curves(axis, panel)
         content = io.BytesIO()
         dated = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}[format]
         figure.savefig(content, format=format, dpi=150, metadata={dated: None})
@@ -319,6 +354,30 @@ def _draw_curves(axis: Any, panel: Panel) -> None:
     axis.set_axisbelow(True)
     if any(curve.label for curve in panel.curves):
         axis.legend(fontsize=6, ncols=1 + (len(panel.curves) > 8))
+
+
+#: inches: the names of dots, a picture of them, the height of each
+_NAMES, _DOTS, _LINE = 3.0, 1.9, 0.19
+
+
+def _draw_dots(axis: Any, panel: Dots) -> None:
+    places = range(len(panel.names))
+    if panel.low:
+        axis.hlines(places, panel.low, panel.high, color="#9db8d4", lw=2, zorder=2)
+    strong = panel.strong or [False] * len(panel.names)
+    for place, value, pointed in zip(places, panel.values, strong, strict=True):
+        colour = "#c2562b" if pointed else "#1f5a96"
+        axis.plot(value, place, "o", ms=5 if pointed else 3.5, color=colour, zorder=3)
+    axis.axvline(panel.values[0], color="#888888", lw=0.8, ls=":", zorder=1)
+    # names of files are no formulas
+    axis.set_yticks(places, [name.replace("$", r"\$") for name in panel.names], fontsize=7)
+    # the first stands above; axes that share their names are turned once
+    axis.set_ylim(len(panel.names) - 0.5, -0.5)
+    axis.set_title(panel.title)
+    axis.set_xlabel(panel.across, fontsize=7)
+    axis.tick_params(axis="x", labelsize=7)
+    axis.grid(axis="x", color="#dddddd", lw=0.5, zorder=0)
+    axis.set_axisbelow(True)
 
 
 @dataclass(frozen=True, repr=False)

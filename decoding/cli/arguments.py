@@ -543,7 +543,7 @@ TABULAR = ("csv", "parquet")
 SENTENCES = ("text", "kaldi", "trn")
 #: formats of results that are sentences
 LINES = ("tsv", "jsonl", *SENTENCES, *TABULAR)
-FORMATS = ("table", "tsv", "json", "latex", *TABULAR)
+FORMATS = ("table", "tsv", "json", "latex", "markdown", *TABULAR)
 
 
 def add_systems(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:

@@ -34,6 +34,7 @@ COMMANDS = {
     "rescore": "choice",
     "score": "evaluation",
     "compare": "evaluation",
+    "choices": "evaluation",
     "report": "evaluation",
     "correlate": "evaluation",
     "calibrate": "evaluation",

@@ -1,4 +1,4 @@
-"""Tables as aligned text, tab-separated values, JSON and LaTeX; sentences with errors marked."""
+"""Tables as text, tab-separated values, JSON, LaTeX and Markdown; sentences with errors marked."""
 
 from __future__ import annotations
 
@@ -225,6 +225,29 @@ def latex(
     return "".join(line + "\n" for line in lines)
 
 
+def markdown(
+    header: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[int] = (0,)
+) -> str:
+    r"""Return a table for Markdown, as GitHub, MkDocs and Pandoc read it.
+
+    Examples
+    --------
+    >>> print(markdown(["a", "b"], [["x|y", "0.5*"]]), end="")
+    | a | b |
+    | :--- | ---: |
+    | x\|y | 0.5\* |
+    """
+    to_the_left = set(left)
+    marks = [":---" if place in to_the_left else "---:" for place in range(len(header))]
+    lines = [[_markdown_cell(cell) for cell in header], marks]
+    lines += [[_markdown_cell(cell) for cell in row] for row in rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _markdown_cell(text: str) -> str:
+    return re.sub(r"([\\|*_<`])", r"\\\1", text)
+
+
 def _latex_line(cells: Sequence[str]) -> str:
     return " & ".join(map(_latex_cell, cells)) + r" \\"
 
@@ -316,7 +339,7 @@ class Report:
     left: Sequence[int] = (0,)
 
     def write(self, format: str) -> bytes:
-        """Return the report as ``table``, ``tsv``, ``json``, ``latex``, ``csv`` or ``parquet``."""
+        """Return the report in one of the formats of tables."""
         if format in TABULAR:
             header, *rows = self.tsv_rows()
             cells = zip(*rows, strict=True) if rows else ([] for _ in header)
@@ -330,6 +353,9 @@ class Report:
             return tsv(self.tsv_rows())
         if format == "latex":
             return latex(self.header, self.rows, self.left, self.notes)
+        if format == "markdown":
+            below = "".join(f"\n{_markdown_cell(note)}\n" for note in self.notes)
+            return markdown(self.header, self.rows, self.left) + below
         return (
             "\n".join([table(self.header, self.rows, self.left), *format_notes(self.notes)]) + "\n"
         )

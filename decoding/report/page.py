@@ -30,6 +30,7 @@ def write_page(
     *,
     title: str = "",
     labels: Sequence[str] = (),
+    choices: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
     samples: int = 1000,
     level: float = 0.95,
@@ -38,6 +39,7 @@ def write_page(
 ) -> Iterator[bytes]:
     """Iterate over the parts of a page about one system, or about two side by side.
 
+    ``choices`` is a comparison of choices, as :func:`decoding.report.choices.read_choices` has it.
     The same systems and options always give the same bytes.
     """
     if len(systems) not in (1, 2):
@@ -59,6 +61,7 @@ def write_page(
         "aligner": str(word_aligner(metrics)),
         "kinds": {**KINDS, "oracle": oracle_label(own, *(each.oracles_of for each in systems))},
         "resampling": resampling,
+        "choices": choices,
         "settings": dict(settings or {}),
         "systems": contents,
         "comparison": comparisons(systems, **resampling),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from decoding.corpus.outcomes import Done, Failure, Failures, Segment
+from decoding.corpus.outcomes import Done, Failure, Segment
 from decoding.corpus.table import Layout, Results, Table, Totals
 from decoding.extraction.corpus_oracle import FrontCandidates, candidates, choose
 from decoding.extraction.oracle import Oracle, search_oracles
@@ -28,6 +28,7 @@ from fstmetrics.statistics.significance import (
 from lattices.algorithms import best_words
 from lattices.algorithms.kbest import k_best_lists
 from lattices.arrays import FloatColumn, floats
+from lattices.caching import cached_property
 from lattices.errors import OptionError, TooLargeError, argument
 from lattices.formats.references import References
 from lattices.records import PlainRecord
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 KINDS = ("oracle", "corpus", "mbr")
 #: which sentences there are to choose from
 AMONG = ("list", "space")
+#: labels that a search under BLEU keeps: a comparison has many searches
+BUDGET = 100_000
 #: segments that are worked on at a time from Python
 _BATCH = 64
 
@@ -127,8 +130,8 @@ class Choices(PlainRecord, Sequence[Choice]):
     unscored : int
         Segments whose model has no scores, so that its best is arbitrary.
     rows : tuple of Choice
-    left_out : tuple of str
-        What could not be compared, and why.
+    left_out : tuple of Way and int
+        What could not be compared, and how many segments have none of it.
     """
 
     metrics: tuple[Metric, ...]
@@ -137,7 +140,7 @@ class Choices(PlainRecord, Sequence[Choice]):
     kinds: tuple[str, ...]
     unscored: int
     rows: tuple[Choice, ...]
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[tuple[Way, int], ...] = ()
 
     def __len__(self) -> int:
         """Return how many ways to choose there are."""
@@ -243,7 +246,7 @@ class ChoicesTask:
             if each not in KINDS:
                 raise OptionError(f"{argument('choose', each)}: expected {', '.join(KINDS)}")
 
-    @property
+    @cached_property
     def ways(self) -> tuple[Way, ...]:
         """All ways to choose, whether or not the segments allow them."""
         return ONE_BEST, *(
@@ -254,7 +257,7 @@ class ChoicesTask:
             for metric in self.metrics
         )
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """What the sums are."""
         counts = ["arcs", "unscored", *_SHAPES]
@@ -279,9 +282,7 @@ class ChoicesTask:
             ],
             *stats,
         )
-        engines = {
-            way: "+".join(sorted(names)) for way, names in batch.engines.items() if names
-        }
+        engines = {way: "+".join(sorted(names)) for way, names in batch.engines.items() if names}
         return Table(
             [segment.id for segment in segments],
             {},
@@ -346,12 +347,15 @@ class _Batch:
         self.corpus: dict[Way, list[CorpusPart | None]] = {
             way: [None] * count for way in task.ways if way.choice == "corpus"
         }
+        self._found: dict[tuple[str, str], list[Oracle | None]] = {}
+        self._stats: list[dict[tuple[str, ...], list[FloatColumn]]] = [{} for _ in spaces]
 
     def choose_all(self) -> None:
         """Choose in all ways."""
         self.words[ONE_BEST] = [best_words(space) for space in self.spaces]
+        numbers = {str(metric): number for number, metric in enumerate(self.task.metrics)}
         for way in self.task.ways[1:]:
-            number = [str(metric) for metric in self.task.metrics].index(way.under)
+            number = numbers[way.under]
             self._choose(way, self.task.metrics[number], self.evaluators[number])
 
     def _choose(self, way: Way, metric: Metric, evaluators: Sequence[Evaluator]) -> None:
@@ -384,13 +388,21 @@ class _Batch:
         places: Sequence[int],
     ) -> None:
         """Find the oracle of each segment; one that takes too much is left out."""
-        for place, found in zip(
-            places, _each_found(spaces, evaluators, self.task.search), strict=True
-        ):
+        oracles = self._oracles(way, spaces, evaluators)
+        for place, found in zip(places, oracles, strict=True):
             if found is not None:
                 self.words[way][place] = found.tokens
                 self.proven[way][place] = found.exact
                 self.engines[way].add(found.engine)
+
+    def _oracles(
+        self, way: Way, spaces: Sequence[Space], evaluators: Sequence[Evaluator]
+    ) -> list[Oracle | None]:
+        """Return the oracles under a metric, which are searched for once."""
+        key = way.among, way.under
+        if key not in self._found:
+            self._found[key] = _each_found(spaces, evaluators, self.task.search)
+        return self._found[key]
 
     def _gather(
         self,
@@ -400,24 +412,25 @@ class _Batch:
         places: Sequence[int],
     ) -> None:
         """Find what a corpus oracle chooses from."""
-        if all(map(decomposes, evaluators)) and len(places) == len(self.spaces):
-            # the oracles of segments are those of the corpus; but another batch may have others
-            found = [
-                None if one is None else _front_of_one(one)
-                for one in _each_found(spaces, evaluators, self.task.search)
-            ]
-        else:
-            try:
-                found = [*candidates(spaces, evaluators, self.task.search)]
-            except TooLargeError:
-                return
-        for place, evaluator, front in zip(places, evaluators, found, strict=True):
-            if front is None:
-                continue
-            sentences = NBest.from_hypotheses(
-                front.hypotheses, vocabulary=self.spaces[place].vocabulary
-            )
-            stats = np.hstack([nbest_stats(each[place], sentences) for each in self.evaluators])
+        if all(map(decomposes, evaluators)):
+            # the oracles of these segments are part of the best corpus, whatever others are
+            oracles = self._oracles(way, spaces, evaluators)
+            for place, found in zip(places, oracles, strict=True):
+                if found is not None:
+                    stats = np.hstack(self._scored(place, found.tokens))
+                    front = FrontCandidates(
+                        (), rows := floats(found.stats[np.newaxis]), rows, 0, 0, found.engine
+                    )
+                    self.engines[way].add(found.engine)
+                    self.corpus[way][place] = CorpusPart(front, stats[np.newaxis], True)
+            return
+        try:
+            fronts = candidates(spaces, evaluators, self.task.search)
+        except TooLargeError:
+            return
+        for place, evaluator, front in zip(places, evaluators, fronts, strict=True):
+            said = NBest.from_hypotheses(front.hypotheses, vocabulary=self.spaces[place].vocabulary)
+            stats = np.hstack([nbest_stats(each[place], said) for each in self.evaluators])
             self.engines[way].add(front.engine)
             self.corpus[way][place] = CorpusPart(
                 front._replace(hypotheses=()), stats, decomposes(evaluator)
@@ -440,7 +453,6 @@ class _Batch:
 
     def statistics(self) -> list[list[list[FloatColumn | None]]]:
         """Return, for each way and metric, the statistics of the sentence of each segment."""
-        known: list[dict[tuple[str, ...], list[FloatColumn]]] = [{} for _ in self.spaces]
         found: list[list[list[FloatColumn | None]]] = []
         for way in self.task.ways:
             rows: list[list[FloatColumn | None]] = [[] for _ in self.task.metrics]
@@ -449,12 +461,17 @@ class _Batch:
                     for of_metric in rows:
                         of_metric.append(None)
                     continue
-                if words not in known[place]:
-                    known[place][words] = [each[place].stats(words) for each in self.evaluators]
-                for of_metric, stats in zip(rows, known[place][words], strict=True):
+                for of_metric, stats in zip(rows, self._scored(place, words), strict=True):
                     of_metric.append(stats)
             found.append(rows)
         return found
+
+    def _scored(self, place: int, words: tuple[str, ...]) -> list[FloatColumn]:
+        """Return the statistics of a sentence under each metric, which is scored once."""
+        known = self._stats[place]
+        if words not in known:
+            known[words] = [each[place].stats(words) for each in self.evaluators]
+        return known[words]
 
 
 def _lists_of(spaces: Sequence[Space], nbest: int) -> list[NBest]:
@@ -464,8 +481,7 @@ def _lists_of(spaces: Sequence[Space], nbest: int) -> list[NBest]:
     graphs = [space for space in spaces if not isinstance(space, NBest)]
     made = iter(k_best_lists(graphs, nbest, distinct=True) if graphs else ())
     return [
-        listing(space, nbest).nbest if isinstance(space, NBest) else next(made)
-        for space in spaces
+        listing(space, nbest).nbest if isinstance(space, NBest) else next(made) for space in spaces
     ]
 
 
@@ -483,12 +499,6 @@ def _each_found(
         for space, evaluator in zip(spaces, evaluators, strict=True)
         for found in _each_found([space], [evaluator], search)
     ]
-
-
-def _front_of_one(found: Oracle) -> FrontCandidates:
-    """Return a single candidate: the oracle of a segment that no other can do better than."""
-    rows = floats(found.stats[np.newaxis])
-    return FrontCandidates((found.hypothesis,), rows, rows, 0, 0, found.engine)
 
 
 def space_method(metric: Metric, samples: int) -> Method:
@@ -521,22 +531,13 @@ class Comparing:
         }
         self._engines: dict[Way, set[str]] = {way: set() for way in task.ways}
 
-    @property
-    def failures(self) -> Failures:
-        """Segments without results."""
-        return self.totals.failures
+    def add(self, outcome: Done[Results] | Failure) -> None:
+        """Count an outcome, and keep what is compared."""
+        self.totals.add(outcome)
+        if isinstance(outcome, Done):
+            self.keep(outcome.result)
 
-    def watch(
-        self, outcomes: Iterable[Done[Results] | Failure]
-    ) -> Iterator[Done[Results] | Failure]:
-        """Iterate over outcomes, and keep what is compared."""
-        for outcome in outcomes:
-            self.totals.add(outcome)
-            if isinstance(outcome, Done):
-                self.add(outcome.result)
-            yield outcome
-
-    def add(self, found: Results) -> None:
+    def keep(self, found: Results) -> None:
         """Keep the results of a segment."""
         sums = found.sums
         if sums is not None:
@@ -554,9 +555,11 @@ class Comparing:
         ends = np.cumsum([len(layout.counts), *layout.widths])[:-1]
         columns = iter(np.split(sums, ends, axis=1)[1:])
         graphs = sum(counts[name] for name in _SHAPES)
-        rows, left_out = [], []
+        rows: list[Choice] = []
+        left_out: list[tuple[Way, int]] = []
         for way in self.task.ways:
             stats = [next(columns) for _ in metrics]
+            row: Choice | int
             name = "+".join(sorted(self._engines[way]))
             if way.choice == "corpus":
                 row = self._choose(way, name)
@@ -564,12 +567,11 @@ class Comparing:
                 unproven = int(counts[f"unproven {way}"])
                 row = self._row(way, name, unproven, None, [each[:, 1:] for each in stats])
             else:
-                missing = len(sums) - int(stats[0][:, 0].sum())
-                row = f"{missing} of {len(sums)} segments have none"
+                row = len(sums) - int(stats[0][:, 0].sum())
             if isinstance(row, Choice):
                 rows.append(row)
             elif row and not (way.among == "space" and graphs < len(sums)):
-                left_out.append(f"{way}: {row}")
+                left_out.append((way, row))
         return Choices(
             metrics,
             len(sums),
@@ -594,13 +596,13 @@ class Comparing:
         }
         return Choice(*way, method, unproven, bound, scores, tuple(stats))
 
-    def _choose(self, way: Way, method: str) -> Choice | str:
-        """Return the corpus oracle; empty where those of segments are it, or why there is none."""
+    def _choose(self, way: Way, method: str) -> Choice | int:
+        """Return the corpus oracle, or how many segments have none; 0 if theirs are the same."""
         parts = [part for part in self._corpus[way] if part is not None]
         if len(parts) < len(self._sums):
-            return f"{len(self._sums) - len(parts)} of {len(self._sums)} segments have none"
+            return len(self._sums) - len(parts)
         if all(part.decomposes for part in parts):
-            return ""
+            return 0
         metrics = self.task.metrics
         metric = next(each for each in metrics if str(each) == way.under)
         choice = choose([part.front for part in parts], metric)
@@ -656,7 +658,7 @@ def compare_choices(
     choose : sequence of {"oracle", "corpus", "mbr"}
         What to compare with the model's best.
     **search
-        As in :func:`decoding.oracles`.
+        As in :func:`decoding.oracles`, but for ``budget``, which is 100,000 by default.
 
     References
     ----------
@@ -687,7 +689,7 @@ def compare_choices(
         nbest=nbest,
         scale=scale,
         choose=tuple(choose),
-        search=Search.of("compare_choices", search),
+        search=Search.of("compare_choices", {"budget": BUDGET, **search}),
     )
     if not task.metrics:
         raise OptionError("there is no metric to compare by")
@@ -697,10 +699,8 @@ def compare_choices(
         some = list(spaces[begin:end])
         if references is not None:
             given = references[begin:end]
-            some = [
-                space.replaced(references=own) for space, own in zip(some, given, strict=True)
-            ]
+            some = [space.replaced(references=own) for space, own in zip(some, given, strict=True)]
         segments = [Segment(begin + at, "", 0, space) for at, space in enumerate(some)]
         for result in task.process(segments):
-            comparing.add(result)
+            comparing.keep(result)
     return comparing.finish()

@@ -177,7 +177,7 @@ class TBLEUEvaluator(BLEUEvaluator):
 def _near(words: Sequence[str], others: Sequence[str], epsilon: float) -> Array:
     """Tell of each word whether it is nearly one of the others, and not that one."""
     distance = affix_distances(words, others, limit=epsilon)
-    near: Array = ((distance > 0.0) & (distance <= epsilon)).any(axis=1)
+    near: Array = np.any((distance > 0.0) & (distance <= epsilon), axis=1)
     return near
 
 

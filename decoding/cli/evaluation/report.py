@@ -74,6 +74,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--names", metavar="NAME", nargs="+", help="names of the systems (default: by their files)"
     )
+    parser.add_argument(
+        "--choices",
+        metavar="FILE",
+        help="also show the comparison that 'fstmetrics choices --format json' has written",
+    )
     parser.add_argument("--title", metavar="TEXT", default="", help="title of the page")
     add_references(parser)
     add_metrics(parser, "; the first one decides by MBR and has the curve", default="wer grr")
@@ -142,6 +147,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.method != "auto":
         method_class(arguments.method)
     group_of = grouping(arguments.by) if arguments.by else None
+    choices = None
+    if arguments.choices:
+        from decoding.report.choices import read_choices
+
+        choices = read_choices(arguments.choices)
     metrics = parse_metric_options(arguments)
     systems = []
     for paths, name in zip(inputs, arguments.names or map(_name, inputs), strict=True):
@@ -159,6 +169,7 @@ def run(arguments: argparse.Namespace) -> int:
             systems,
             title=arguments.title,
             labels=headings(metrics)[0],
+            choices=choices,
             settings=_settings(arguments),
             samples=arguments.samples,
             level=arguments.level,

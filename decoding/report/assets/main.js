@@ -11,6 +11,7 @@ async function begin() {
   byId("made").textContent = [`fstmetrics ${report.version}`, ...Object.entries(settings).map(([name, value]) => `${name} ${value}`)].join(" · ");
   showSummary(report);
   showCurves(report);
+  showChoices(report);
   const indexes = await Promise.all(systems.map((_, number) => unpack(`index-${number}`)));
   const segments = new Segments(report, indexes);
   const list = new SegmentList(segments, (row, focus = true) => {

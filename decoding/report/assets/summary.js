@@ -97,6 +97,26 @@ function showCurves(report) {
   else byId("curves").hidden = true;
 }
 
+/** A row for each way to choose, a column for each metric; the metric that a row is best under is strong. */
+function showChoices({ choices }) {
+  byId("choices").hidden = !choices;
+  if (!choices) return;
+  const { metrics, rows, nbest, segments } = choices;
+  const among = ({ among, method, label }) =>
+    among === "list" ? `${nbest}-best` : among === "space" ? (label === "MBR" ? `whole (${method})` : "whole") : "";
+  const cell = (row, score, place) => h("td", { class: "number" },
+    row.own === place ? h("strong", null, fixed(score)) : fixed(score), row.own === place && row.unproven > 0 && "*");
+  byId("choices-body").replaceChildren(h("div", { class: "card" },
+    h("table", { class: "scores" },
+      h("caption", null, `Scores of ${plural(segments, "segment")}, by what is chosen of each`),
+      h("thead", null, h("tr", null, ["choice", "of", "under"].map((name) => h("th", { scope: "col" }, name)),
+        metrics.map(({ label, metric, higher_is_better: higher }) => h("th", { scope: "col", class: "number",
+          title: `${metric}, ${higher ? "higher" : "lower"} is better` }, label)))),
+      h("tbody", null, rows.map((row) => h("tr", null, h("th", { scope: "row" }, row.label), h("td", null, among(row)),
+        h("td", null, metrics[row.own]?.label ?? ""), row.scores.map((score, place) => cell(row, score, place)))))),
+    rows.some(({ unproven }) => unproven > 0) && h("p", { class: "hint" }, "* not proven to be the best")));
+}
+
 /** The curves of one kind, of all systems that have it. */
 function curveCharts({ systems, metrics, kinds }, kind, metric) {
   const known = systems.map((system) => ({ system, curve: system.curves.find((each) => each.kind === kind) })).filter(({ curve }) => curve);

@@ -59,6 +59,7 @@ EVERY = {
     "rescore": "rescore a.jsonl --weights weights -o OUT",
     "score": "score h1 h2 --refs refs --metric wer --intervals -o OUT",
     "compare": "compare h1 h2 --refs refs --metric wer -o OUT",
+    "choices": "choices a.jsonl --metric wer bleu -o OUT",
     "report": "report a.jsonl --metric wer -o OUT",
     "correlate": "correlate h1 h2 h3 --refs refs --human human -o OUT",
     "calibrate": "calibrate a.jsonl -o OUT --summary s.json",

@@ -38,10 +38,11 @@ WRITERS: dict[str, list[str]] = {
     "union": ["SPACES"],
 }
 #: commands that write weights, tables, pages or automata
-OTHERS = {"tune-mbr", "train", "score", "compare", "report", "correlate", "calibrate", "study",
-          "info", "compile", "formats", "metrics", "demo", "doctor", "completion"}  # fmt: skip
+OTHERS = {"tune-mbr", "train", "score", "compare", "choices", "report", "correlate", "calibrate",
+          "study", "info", "compile", "formats", "metrics", "demo", "doctor",
+          "completion"}  # fmt: skip
 #: formats of a table that oracle writes instead of sentences
-TABLES = {"table", "json", "latex"}
+TABLES = {"table", "json", "latex", "markdown"}
 REFS = {"u1": "the cat sat", "u2": "2 dogs 3.5", "u3": "no", "u4": "a b c d e"}
 
 

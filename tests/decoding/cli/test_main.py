@@ -460,6 +460,7 @@ def test_messages_name_options(
     [
         ["oracle", "--metric", "wer"],
         ["mbr", "--metric", "wer"],
+        ["choices", "--metric", "wer"],
         ["tune-mbr", "--metric", "wer"],
         ["calibrate"],
         ["train", "--learner", "mert", "--metric", "wer"],

@@ -217,6 +217,7 @@ def test_scores_with_an_id_twice(tmp_path: Path, capsys: pytest.CaptureFixture[s
 NEEDS = {
     "oracle": [],
     "oracle --at": ["--at", "1,2"],
+    "choices": [],
     "report": [],
     "calibrate": [],
     "tune-mbr": [],

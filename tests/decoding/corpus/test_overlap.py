@@ -87,6 +87,7 @@ def test_systems_once_each(
     [
         ["oracle", "--metric", "wer", "-q"],
         ["mbr", "--metric", "wer"],
+        ["choices", "--metric", "wer"],
         ["tune-mbr", "--metric", "wer"],
         ["calibrate"],
         ["train", "--learner", "perceptron", "--metric", "wer"],

@@ -1,0 +1,147 @@
+"""``fstmetrics choices``: 1-best, oracles and MBR under every metric, in one table."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+
+from decoding.cli.arguments import (
+    add_inputs,
+    add_metrics,
+    add_output,
+    add_references,
+    add_resampling,
+    add_search,
+    add_table_format,
+    check_inputs,
+    finite,
+    make_settler,
+    open_references,
+    parse_metric_options,
+    positive,
+    report_failures,
+    resampling_progress,
+    search_of,
+    write_report,
+)
+from decoding.cli.running import add_running, check_results, check_running, corpus_outcomes
+from decoding.cli.terminal import note
+
+SUMMARY = "1-best, oracles and MBR under every metric, side by side"
+DESCRIPTION = """\
+Compare what could be chosen of a corpus. A row is a way to choose a sentence of every segment; a
+column is what the corpus of these sentences scores under a metric.
+
+  1-best         what the model likes best
+  oracle         the best sentence of each segment under a metric: of its list of the --nbest best,
+                 and of the whole lattice or forest where the metric can search it
+  corpus oracle  the sentences that make the best corpus, where those of segments need not
+  MBR            the sentence with the best expectation under the model: among the --nbest best; and
+                 over all sentences of the space: by expected edits under WER and WRR, by fast
+                 consensus under BLEU, and against random sentences under other metrics
+
+Lists have rows for lists alone. Searches under BLEU keep 100,000 labels unless --budget says
+otherwise; what is not proven is marked.
+"""
+EXAMPLES = """\
+examples:
+  fstmetrics choices lattices.jsonl.gz --metric wer grr bleu bleu-sbp --scale 10
+  fstmetrics choices lattices/*.slf.gz --refs refs.txt --metric wer wrr grr --intervals --workers 2
+  fstmetrics choices lattices.jsonl.gz --metric wer bleu --differences --plot choices.svg
+  fstmetrics choices nbest.gz --refs refs.en --choose oracle mbr --format markdown -o choices.md
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_inputs(parser, "LATTICES")
+    add_references(parser)
+    add_metrics(parser, default="wer grr bleu")
+    parser.add_argument(
+        "--nbest",
+        metavar="N",
+        type=positive,
+        default=100,
+        help="number of sentences in lists (default: 100)",
+    )
+    parser.add_argument(
+        "--scale",
+        metavar="S",
+        type=finite,
+        default=1.0,
+        help="scale of the model scores before MBR takes them for probabilities (default: 1)",
+    )
+    parser.add_argument(
+        "--choose",
+        choices=("oracle", "corpus", "mbr"),
+        nargs="+",
+        action="extend",
+        help="what to compare with the 1-best (default: all)",
+    )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--intervals", action="store_true", help="bootstrap confidence intervals of all scores"
+    )
+    shown.add_argument(
+        "--differences",
+        action="store_true",
+        help="differences from the 1-best in place of scores, with p-values by paired bootstrap; "
+        "tsv, csv, parquet and json have both",
+    )
+    add_resampling(parser, 1000, "1000")
+    parser.add_argument(
+        "--plot", metavar="FILE", help="also write a plot: .png, .svg or .pdf; needs matplotlib"
+    )
+    add_search(parser)
+    add_running(parser)
+    add_table_format(parser)
+    add_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command and return the exit code."""
+    check_inputs(arguments, "LATTICES")
+    check_running(arguments)
+    if arguments.plot == "-":
+        arguments.parser.error("--plot is a file")
+    from decoding.cli.output.choices import choice_panels, choices_report
+    from decoding.plots import line_plots, plot_format
+    from decoding.tasks.choices import BUDGET, KINDS, ChoicesTask, Comparing
+
+    picture_format = plot_format(arguments.plot) if arguments.plot else ""
+    arguments.budget = arguments.budget or BUDGET
+    references = open_references(arguments)
+    task = ChoicesTask(
+        parse_metric_options(arguments),
+        references,
+        nbest=arguments.nbest,
+        scale=arguments.scale,
+        choose=tuple(arguments.choose or KINDS),
+        search=search_of(arguments),
+    )
+    comparing = Comparing(task)
+    first = make_settler(references, arguments, required=True)
+    with corpus_outcomes(task, arguments, first=first) as outcomes:
+        for outcome in outcomes:
+            comparing.add(outcome)
+    check_results(comparing.totals, references, "compared")
+    report_failures(comparing.totals.failures)
+    found = comparing.finish()
+    resampling = {name: getattr(arguments, name) for name in ("samples", "level", "seed")}
+    with ExitStack() as stack:
+        estimates = differences = None
+        if found.segments < 2 and (arguments.intervals or arguments.differences):
+            note("one segment has nothing to draw from: no intervals")
+        elif arguments.intervals:
+            estimates = found.estimates(**resampling)
+        elif arguments.differences:
+            total = (len(found) - 1) * len(found.metrics) * arguments.samples
+            on_drawn = stack.enter_context(resampling_progress(total, arguments))
+            differences = found.differences(**resampling, on_drawn=on_drawn)
+    report = choices_report(found, estimates, differences, resampling)
+    panels = choice_panels(found, estimates) if arguments.plot else []
+    picture = line_plots(panels, picture_format) if panels else b""
+    write_report(arguments, report.write(arguments.format), picture)
+    failed = len(comparing.totals.failures)
+    note(f"{found.segments} segments, {failed} failed")
+    return 1 if failed else 0

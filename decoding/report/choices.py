@@ -1,0 +1,51 @@
+"""A comparison of choices for a page: read from what ``fstmetrics choices`` writes as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lattices.errors import FormatError
+from lattices.formats.streams import display_name, open_input
+
+#: what people call the ways to choose
+NAMES = {"one_best": "1-best", "oracle": "oracle", "corpus": "corpus oracle", "mbr": "MBR"}
+
+
+def read_choices(path: str) -> dict[str, Any]:
+    """Return what a page shows of a comparison: metrics, and a row of scores for each choice.
+
+    Raises
+    ------
+    FormatError
+        If the file is no document of ``fstmetrics choices --format json``.
+    """
+    with open_input(path) as (_, stream):
+        try:
+            document = json.load(stream)
+            metrics = [
+                {name: each[name] for name in ("label", "metric", "higher_is_better")}
+                for each in document["metrics"]
+            ]
+            columns = {each["metric"]: place for place, each in enumerate(metrics)}
+            rows: dict[tuple[str, ...], dict[str, Any]] = {}
+            for each in document["choices"]:
+                key = tuple(str(each[name]) for name in ("choice", "among", "under", "method"))
+                row = rows.setdefault(
+                    key,
+                    {
+                        "label": NAMES[each["choice"]],
+                        **{name: each[name] for name in ("among", "method", "unproven")},
+                        "own": columns.get(each["under"]),
+                        "scores": [None] * len(metrics),
+                    },
+                )
+                row["scores"][columns[each["metric"]]] = float(each["score"])
+            sizes = {name: int(document[name]) for name in ("segments", "nbest")}
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+            what = f"{type(problem).__name__}: {problem}"
+            raise FormatError(
+                f"expected what 'fstmetrics choices --format json' writes ({what})",
+                display_name(path),
+            ) from None
+    return {"metrics": metrics, "rows": list(rows.values()), **sizes}
