@@ -89,6 +89,25 @@ def test_all_parts_are_there(window: Browser, demo: Path) -> None:
     assert window.texts("#notice") == []
 
 
+def test_choices_are_shown_where_there_are_some(
+    window: Browser, demo: Path, tmp_path: Path
+) -> None:
+    window.open(demo)
+    assert window.run("return document.querySelector('#choices').hidden")
+    folder = sample_data()
+    some = sorted(folder.glob("*.slf.gz"))[0]
+    argv = [some, "--refs", folder / "refs.txt", "--metric", "wer", "bleu"]
+    written, page = tmp_path / "choices.json", tmp_path / "r.html"
+    assert command("choices")(*argv, "-q", "--format", "json", "-o", written) == 0
+    assert command("report")(*argv, "-q", "--choices", written, "-o", page) == 0
+    window.open(page)
+    assert not window.run("return document.querySelector('#choices').hidden")
+    assert window.texts("#choices thead th") == ["choice", "of", "under", "WER", "BLEU"]
+    rows = window.texts("#choices tbody tr")
+    assert rows[0].startswith("1-best")
+    assert any(row.startswith("MBRwhole (edit)WER") for row in rows)
+
+
 def test_nothing_is_asked_of_a_network(window: Browser, demo: Path) -> None:
     window.open(demo)
     window.click(IDS)
