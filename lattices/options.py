@@ -323,6 +323,22 @@ def write_value(value: object) -> str:
     return "none" if value is None else str(value)
 
 
+def option_starts(known: type[Any] | Mapping[str, str], skip: Iterable[str] = ()) -> list[str]:
+    """Return how options begin, for completion: up to the value, or with each that it can be.
+
+    Examples
+    --------
+    >>> option_starts({"tags": Option("tags", ("drop", "keep")), "symbols": "a file"})
+    ['tags=drop', 'tags=keep', 'symbols=']
+    """
+    if isinstance(known, Mapping):
+        hints = {name: getattr(each, "kind", str) for name, each in known.items()}
+    else:
+        options = option_fields(known, skip).items()
+        hints = {name: _hint_of(known, each) for name, each in options}
+    return [f"{name}={word}" for name, hint in hints.items() for word in option_words(hint) or [""]]
+
+
 def option_texts(kind: type[Any], skip: Iterable[str] = ()) -> list[str]:
     """Return the options with their defaults as they are written; alone what has no default.
 

@@ -120,8 +120,8 @@ def test_commas_within_values() -> None:
 )  # fmt: skip
 def test_options_are_given_as_text_or_as_they_are(kind: Any, value: object, text: str) -> None:
     known = {"it": Option("what it is", kind)}
-    for given in (text, value):
-        assert take_options(known, {"it": given}, "thing") == {"it": value}
+    for each in (text, value):
+        assert take_options(known, {"it": each}, "thing") == {"it": value}
 
 
 @pytest.mark.parametrize(
