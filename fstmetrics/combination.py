@@ -27,7 +27,7 @@ from fstmetrics.contract import (
 from fstmetrics.machine import Machine, Relation
 from fstmetrics.normalisation.metric import Normalised, NormalisedEvaluator
 from fstmetrics.references import Reference, check_references
-from fstmetrics.summing import Summable, terms
+from fstmetrics.signature import Summable, terms
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.intersection.automata import ANY, FINEST_UNIT, Automaton, Part, make_explicit

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from decoding.extraction.search import Search
     from fstmetrics import Metric
     from fstmetrics.statistics.calibration import Calibration
-    from fstmetrics.statistics.significance import OnDrawn
+    from fstmetrics.statistics.resampling import OnDrawn
     from fstmetrics.statistics.systems import Scorer, System
     from lattices.errors import FormatError
     from lattices.formats.references import References

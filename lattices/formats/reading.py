@@ -23,7 +23,7 @@ from lattices.formats.streams import (
     is_gzip,
     open_input,
 )
-from lattices.options import unknown_option
+from lattices.options import take_options
 from lattices.registry import Registry, list_missing
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
@@ -220,12 +220,6 @@ def sniffs(entry: Format, head: bytes) -> bool:
         return False
 
 
-def check_options(known: Iterable[str], options: Iterable[str], what: str) -> None:
-    """Raise OptionError for an option that ``what`` does not know."""
-    for name in sorted(set(options).difference(known)):
-        raise unknown_option(what, name, sorted(known))
-
-
 #: segments that are parsed at a time where a file is read by position
 RANGE = 64
 
@@ -377,7 +371,7 @@ def parse_record(format: Format, record: Record, vocabulary: Vocabulary, **optio
     OptionError
         For an option the format does not know; the message names those it does.
     """
-    check_options(format.options, options, f"format {format.name}")
+    options = take_options(format.options, options, f"format {format.name}")
     try:
         space = format.parse(record, vocabulary, **options)
     except OptionError:
@@ -420,7 +414,7 @@ def parse_range(
     chosen = find_format(format)
     if not isinstance(chosen, IndexedFormat):
         raise TypeError(f"format {chosen.name} is not read by position")
-    check_options(chosen.options, options, f"format {chosen.name}")
+    options = take_options(chosen.options, options, f"format {chosen.name}")
     found = chosen.parse_range(os.fspath(path), start, stop, vocabulary, **options)
     return [
         each if isinstance(each, FormatError) or each.id else each.replaced(id=str(number))
@@ -477,7 +471,7 @@ def read(
     """
     chosen = None if format is None else find_format(format)
     if chosen is not None:
-        check_options(chosen.options, options, f"format {chosen.name}")
+        options = take_options(chosen.options, options, f"format {chosen.name}")
     words = Vocabulary() if vocabulary is None else vocabulary
     return _read(space_files(path, chosen), chosen, words, on_error, options)
 
