@@ -12,7 +12,6 @@ import numpy as np
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Layout, Table, Totals
 from decoding.extraction.oracle import oracle
-from decoding.plain_json import json_text
 from decoding.tasks.confusion import network_of, words_of
 from decoding.tasks.segments import Scored, is_unscored, space_size
 from fstmetrics import Evaluator, Metric
@@ -251,6 +250,7 @@ def matrix_lines(table: Table) -> list[list[str]]:
     the evidence, and ``scores``: ``scores[c][e]`` is that of candidate c against evidence e.
     """
     from decoding.minimum_risk.pairwise import PairwiseConsensus
+    from decoding.plain_json import json_text
 
     metrics = table.column("metric")
     lines: list[list[str]] = []
