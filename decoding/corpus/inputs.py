@@ -22,8 +22,8 @@ from lattices.formats.reading import space_files
 from lattices.formats.streams import PathLike, is_gzip
 from lattices.vocabulary import Vocabulary
 
-#: a batch is full at so many bytes, however few segments they are
-BATCH_BYTES = 8_000_000
+#: a batch is full at so many bytes, however few segments they are: more take memory, no less time
+BATCH_BYTES = 1_000_000
 #: segments of the first batches, and of the largest ones
 FIRST_RECORDS = 16
 MOST_RECORDS = 256
