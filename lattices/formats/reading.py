@@ -8,8 +8,7 @@ import warnings
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from lattices import plugins
 from lattices.errors import DuplicateNameError, FormatError, OptionError, argument
@@ -88,8 +87,7 @@ FORMATS: Registry[Format] = Registry(
 )
 
 
-@dataclass(frozen=True)
-class FormatInfo:
+class FormatInfo(NamedTuple):
     """One line of the listing of formats."""
 
     name: str

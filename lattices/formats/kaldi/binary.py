@@ -21,8 +21,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -65,8 +64,7 @@ HAS_ISYMBOLS, HAS_OSYMBOLS = 1, 2
 _LONGEST_KEY = 4096
 
 
-@dataclass(frozen=True)
-class LatticeLayout:
+class LatticeLayout(NamedTuple):
     """What an arc type says: whether weights have transition-ids, and how wide a cost is."""
 
     compact: bool
@@ -89,8 +87,7 @@ ARC_TYPES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class FoundFst:
+class FoundFst(NamedTuple):
     """One FST within bytes.
 
     Attributes

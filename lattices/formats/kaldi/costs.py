@@ -10,8 +10,7 @@ an unscaled acoustic cost. Both are kept, negated, as the features ``graph`` and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,8 +38,7 @@ READ_OPTIONS: Mapping[str, str] = {
 _TOLERANCE = 1e-5
 
 
-@dataclass(frozen=True, eq=False)
-class Costs:
+class Costs(NamedTuple):
     """The graph and acoustic costs of a lattice, in columns.
 
     Attributes
@@ -56,8 +54,7 @@ class Costs:
     final_acoustic: FloatColumn
 
 
-@dataclass(frozen=True, eq=False)
-class KaldiArcs:
+class KaldiArcs(NamedTuple):
     """The arcs of a Kaldi lattice, in the order of the file.
 
     Attributes

@@ -15,7 +15,6 @@ A file is written as a ``vector`` FST with its own words attached, or with the n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -102,5 +101,5 @@ def _encode(lattice: Lattice, arc_type: str, table: str | None) -> bytes:
     if table is None:
         attached = symbol_table(lattice.vocabulary, np.unique(lattice.label).tolist())
         return encode(columns, arc_type, isymbols=attached, osymbols=attached)
-    label = table_labels(lattice, table)
-    return encode(replace(columns, ilabel=label, olabel=label), arc_type)
+    columns.ilabel = columns.olabel = table_labels(lattice, table)
+    return encode(columns, arc_type)
