@@ -545,7 +545,7 @@ class Intersection {
 
   // More bytes of rows are not worth the time it takes to have them; states of a stretch.
   static constexpr std::size_t kWhole = std::size_t{1} << 25;
-  static constexpr Index kStretch = 256;
+  static constexpr Index kStretch = 512;
   static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
   Rows<std::int16_t> shorts_;
