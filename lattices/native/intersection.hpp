@@ -116,27 +116,23 @@ class Intersection {
            bytes_of<Real>(stretches.most_states(), cells);
   }
 
-  // Cut a lattice so that the search takes no more than the memory, or refuse.
+  // Cut a lattice so that the search takes the least memory, or refuse.
   template <class Real>
   static Stretches cut(const Lattice& lattice, double cells, std::size_t memory) {
-    double least = kNoLimit;
+    double least = bytes_of<Real>(lattice.final.size(), cells);
     // cells of a row have 32 bits
     if (cells <= 1e9) {
       Stretches stretches(lattice);
-      const auto fits = [&](Index shortest) {
+      Index best = lattice.num_nodes();
+      for (Index shortest = 1; shortest / 2 < lattice.num_nodes(); shortest *= 2) {
         stretches.cut(shortest);
         const double bytes = bytes_of<Real>(stretches, cells);
+        if (bytes < least) best = shortest;
         least = std::min(least, bytes);
-        return bytes <= static_cast<double>(memory);
-      };
-      for (Index shortest = kStretch; shortest / 2 < lattice.num_nodes(); shortest *= 2) {
-        if (fits(shortest)) return stretches;
       }
-      for (Index shortest = kStretch / 2; shortest > 0; shortest /= 2) {
-        if (fits(shortest)) return stretches;
-      }
+      stretches.cut(best);
+      if (least <= static_cast<double>(memory)) return stretches;
     }
-    least = std::min(least, bytes_of<Real>(lattice.final.size(), cells));
     throw too_large(product_of(lattice, static_cast<std::size_t>(cells)), least, memory);
   }
 
@@ -160,19 +156,26 @@ class Intersection {
 
   bool search_part(const Lattice& lattice, const Alignment& alignment, const Part& part,
                    const SearchOptions& options, BestPath& best, Poll& poll) {
-    const double cells = static_cast<double>(alignment.num_states());
     // model scores are no whole numbers
     const double total = options.model_weight == 0.0
-                             ? (cells + lattice.num_nodes()) * alignment.largest_gain()
+                             ? (static_cast<double>(alignment.num_states()) + lattice.num_nodes()) *
+                                   alignment.largest_gain()
                              : kLargestTotal<double>;
     if (total <= kLargestTotal<std::int16_t> &&
-        fits_whole<std::int16_t>(lattice, cells, options.memory)) {
+        fits_whole<std::int16_t>(lattice, row_cells<std::int16_t>(alignment), options.memory)) {
       return search_alignment(lattice, alignment, part, options, best, poll, shorts_);
     }
     if (total <= kLargestTotal<float>) {
       return search_alignment(lattice, alignment, part, options, best, poll, floats_);
     }
     return search_alignment(lattice, alignment, part, options, best, poll, doubles_);
+  }
+
+  // The cells of a row, with those that fill up the last vector.
+  template <class Real>
+  static double row_cells(const Alignment& alignment) {
+    constexpr auto lanes = static_cast<double>(GainVectors<Real>::count);
+    return alignment.order * lanes * std::ceil((alignment.length + 1.0) / lanes);
   }
 
   // What is kept from one search to the next.
@@ -186,8 +189,7 @@ class Intersection {
   bool search_alignment(const Lattice& lattice, const Alignment& alignment, const Part& part,
                         const SearchOptions& options, BestPath& best, Poll& poll,
                         Rows<Real>& rows) {
-    const auto cells = static_cast<double>(alignment.num_states()) +
-                       static_cast<double>(alignment.order * GainVectors<Real>::count);
+    const double cells = row_cells<Real>(alignment);
     return with_order(alignment.order, [&](auto order) {
       if (fits_whole<Real>(lattice, cells, options.memory)) {
         rows.gains.assign(alignment);
@@ -391,7 +393,6 @@ class Intersection {
     const Bias<Real> bias{options.model_weight * part.denominator};
     const std::size_t size = slices.size(), most = stretches.most_states();
     memory_ = options.memory;
-    const std::size_t left = memory_less(bytes_of<Real>(stretches, static_cast<double>(size)));
     // the rows of the frontiers, and where those of each begin
     std::vector<std::size_t> frontier(stretches.size() + 1, 0);
     RawVector<Real> kept(stretches.num_kept() * size);
@@ -475,8 +476,11 @@ class Intersection {
         end.cell = slices.narrow(end.cell, places);
         ends_.push_back(end);
       }
-      const std::size_t taken = ways_.size() * sizeof(Way) + way_arcs_.size() * sizeof(Index);
-      trace(here, machine, bias, rows, stretch.known, left - std::min(left, taken), poll);
+      const std::size_t taken = kept.size() * sizeof(Real) + ways_.size() * sizeof(Way) +
+                                way_arcs_.size() * sizeof(Index);
+      const double bytes = bytes_of<Real>(stretch.state.size(), static_cast<double>(width));
+      trace(here, machine, bias, rows, stretch.known,
+            memory_less(static_cast<double>(taken) + bytes), poll);
       if (number == 0) {
         const Suffix* start = find_beginning(machine, rows, 0);
         if (value == best.value && start->model <= best.model) return false;
@@ -543,9 +547,8 @@ class Intersection {
     return block_[state * words_ + cell / 64][cell % 64];
   }
 
-  // More bytes of rows are not worth the time it takes to have them; states of a stretch.
+  // More bytes of rows are not worth the time it takes to have them.
   static constexpr std::size_t kWhole = std::size_t{1} << 25;
-  static constexpr Index kStretch = 512;
   static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
   Rows<std::int16_t> shorts_;

@@ -568,7 +568,7 @@ class AlignmentSlices {
   }
 
  private:
-  static constexpr std::size_t kCache = std::size_t{1} << 19;
+  static constexpr std::size_t kCache = std::size_t{1} << 18;
   static constexpr Index kNarrowest = 64;
 
   void assign(MatchGains<Real>& gains, Places places) const {
