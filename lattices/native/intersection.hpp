@@ -299,16 +299,16 @@ class Intersection {
              Index known, std::size_t memory, Poll& poll) {
     const std::size_t size = machine.size();
     blocks_.reset(std::min<std::size_t>(size, 64), memory);
-    words_ = (size + 63) / 64;
+    const std::size_t words = words_ = (size + 63) / 64;
     Index last = 0;
     for (const End& end : ends_) last = std::max(last, end.state);
-    block_ = rooms_.make(words_ * (last + 1));
-    tight_.assign(words_ * (last + 1), 0);
+    block_ = rooms_.make(words * (last + 1));
+    tight_.assign(words * (last + 1), 0);
     touched_.assign(last / 64 + 1, 0);
     // offer a cell the suffix that begins with an arc and goes on at another cell
     auto offer = [&](Index state, Index cell, const Suffix& suffix) {
-      auto& word = tight_[state * words_ + cell / 64];
-      auto& block = block_[state * words_ + cell / 64];
+      auto& word = tight_[state * words + cell / 64];
+      auto& block = block_[state * words + cell / 64];
       const auto bit = std::uint64_t{1} << (cell % 64);
       if ((word & bit) != 0 && suffix.model <= block[cell % 64].model) return;
       if (word == 0) {
