@@ -1,5 +1,6 @@
 from .algorithms import (
     best as best,
+    concatenate as concatenate,
     density as density,
     determinize as determinize,
     k_best as k_best,

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -66,7 +67,9 @@ struct EqualNumbers {
 //   V(j, i, 0) = max( V(j-1, i-1),  V(j, i-1) - b,  V(j-1, i) - a )
 //
 // Of equals, matches are preferred to substitutions, these to deletions, these to insertions, from
-// the end backward. Costs O(J L n) time and memory.
+// the end backward. Costs O(J L n) time and memory. Where that is much memory, the rows of the
+// table are kept in blocks of about sqrt(J): forward the first row of each, backward the block that
+// the trace is in, which is filled again.
 class Aligner {
  public:
   explicit Aligner(const AlignmentCosts& costs) : costs_(costs) {}
@@ -76,10 +79,17 @@ class Aligner {
   // The length of a row of statistics.
   std::size_t width() const { return costs_.order + 4; }
 
-  // Have a table for so many words and a reference of `length`; what it held is lost.
+  // Have a table for so many words and a reference of `length`; if there was none, what the one
+  // before held is lost.
   void make_room(std::size_t words, std::size_t length) {
-    const auto cells = (words + 1) * (length + 1);
+    const auto row = (length + 1) * (sizeof(Cell) + sizeof(double) * (costs_.order + 1));
+    block_ = words;
+    if (row * (words + 1) > kWhole) {
+      block_ = static_cast<std::size_t>(std::sqrt(static_cast<double>(words))) + 1;
+    }
+    const auto cells = (block_ + 1) * (length + 1);
     if (cells <= cell_.size()) return;
+    holds_all_ = false;
     // so that nothing is copied
     cell_.clear();
     best_.clear();
@@ -98,10 +108,28 @@ class Aligner {
              std::size_t common = 0) {
     columns_ = length + 1;
     make_room(words, length);
-    const auto first = common > 0 ? common + 1 : 0;
-    lattices::with_order(costs_.order,
-                         [&](auto order) { fill<order()>(first, words, weight, poll); });
-    trace(words);
+    const auto first = common > 0 && holds_all_ && block_ == words ? common + 1 : 0;
+    holds_all_ = block_ == words;
+    base_ = 0;
+    kept_.clear();
+    lattices::with_order(costs_.order, [&](auto order) {
+      const auto fill_to = [&](std::size_t from, std::size_t to) {
+        fill<order()>(from, to, weight, poll);
+      };
+      fill_to(first, block_);
+      while (base_ + block_ < words) {
+        keep_row(0);
+        base_ += block_;
+        keep_row(block_);
+        take_row();
+        fill_to(base_ + 1, std::min(base_ + block_, words));
+      }
+      trace(words, [&] {
+        base_ -= block_;
+        take_row();
+        fill_to(base_ + 1, base_ + block_);
+      });
+    });
   }
 
   // The steps of the latest alignment, in order.
@@ -144,12 +172,12 @@ class Aligner {
     for (std::size_t j = first; j <= words; ++j) {
       poll(columns_ * order);
       for (std::size_t i = 0; i < columns_; ++i) {
-        const auto here = j * columns_ + i;
+        const auto here = (j - base_) * columns_ + i;
         double* value = &value_[here * order];
         const double worth = j > 0 && i > 0 ? weight(j - 1, i - 1) : 0.0;
         Cell cell{order == 1 && worth > 0 ? Match : Substitution, 0, false};
         for (std::size_t m = 0; m < order; ++m) value[m] = nothing;
-        if (here == 0) value[0] = 0.0;
+        if (j == 0 && i == 0) value[0] = 0.0;
         if (worth > 0) {
           const double* before = &value_[(here - columns_ - 1) * order];
           for (std::size_t m = 0; m + 1 < order; ++m) {
@@ -186,13 +214,18 @@ class Aligner {
     }
   }
 
-  void trace(std::size_t words) {
+  // `go_back` fills the block before.
+  template <class GoBack>
+  void trace(std::size_t words, const GoBack& go_back) {
     const auto order = costs_.order;
     steps_.clear();
     auto j = words, i = columns_ - 1;
-    std::size_t m = cell_[j * columns_ + i].longest;
+    const auto here = [&]() -> const Cell& { return cell_[(j - base_) * columns_ + i]; };
+    std::size_t m = here().longest;
     while (j > 0 || i > 0) {
-      const auto& cell = cell_[j * columns_ + i];
+      // the first row of a block has no cells: it is the last one of the block before
+      if (j == base_ && j > 0) go_back();
+      const auto& cell = here();
       // costs so large that sums overflow have no best alignment, but must not lead outside
       const auto operation = j == 0   ? Deletion
                              : i == 0 ? Insertion
@@ -205,15 +238,38 @@ class Aligner {
         if (m != order - 1 || !cell.full) --m;
         step.run = static_cast<std::int32_t>(m + 1);
       } else {
-        m = cell_[j * columns_ + i].longest;
+        if (j == base_ && j > 0) go_back();
+        m = here().longest;
       }
       steps_.push_back(step);
     }
     std::reverse(steps_.begin(), steps_.end());
   }
 
+  // Keep a row of the table until take_row puts the last one that was kept into the first row.
+  void keep_row(std::size_t row) {
+    const auto order = costs_.order;
+    kept_.insert(kept_.end(), value_.begin() + row * columns_ * order,
+                 value_.begin() + (row + 1) * columns_ * order);
+    kept_.insert(kept_.end(), best_.begin() + row * columns_, best_.begin() + (row + 1) * columns_);
+  }
+  void take_row() {
+    const auto values = columns_ * costs_.order;
+    const auto row = kept_.end() - (values + columns_);
+    std::copy(row, row + values, value_.begin());
+    std::copy(row + values, kept_.end(), best_.begin());
+    kept_.erase(row, kept_.end());
+  }
+
+  // a table of more bytes is filled in blocks
+  static constexpr std::size_t kWhole = std::size_t{1} << 26;
+
   AlignmentCosts costs_;
   std::size_t columns_ = 1;
+  // the table holds rows base_ to base_ + block_; whether these are all of the latest alignment
+  std::size_t base_ = 0, block_ = 0;
+  bool holds_all_ = false;
+  std::vector<double> kept_;
   // a long sentence and a long reference take gigabytes: `fill` writes them, and polls
   lattices::RawVector<double> value_, best_;
   lattices::RawVector<Cell> cell_;

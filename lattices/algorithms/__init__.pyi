@@ -1,4 +1,5 @@
 from .characters import CharacterLattice as CharacterLattice, to_characters as to_characters
+from .concatenation import concatenate as concatenate
 from .counting import (
     PathLengths as PathLengths,
     density as density,

@@ -53,13 +53,13 @@ def union(spaces: Sequence[Graph]) -> Graph:
 
 
 def _lattice_union(lattices: Sequence[Lattice]) -> Lattice:
-    vocabulary, names = lattices[0].vocabulary, _names(lattices)
+    vocabulary, names = lattices[0].vocabulary, merge_names(lattices)
     count = len(lattices)
     # state 0 is the new start
     shift = np.cumsum([1, *(one.num_states for one in lattices[:-1])]).tolist()
     placed = list(zip(lattices, shift, strict=True))
     starts = [one.start + first for one, first in placed]
-    numbers = [_numbers(one.label, one.vocabulary, vocabulary) for one in lattices]
+    numbers = [map_words(one.label, one.vocabulary, vocabulary) for one in lattices]
     rows = [(make_rows(one), one.feature_names, one.num_arcs) for one in lattices]
     last = [
         (make_rows(one, "final_features"), one.feature_names, one.num_states) for one in lattices
@@ -71,20 +71,20 @@ def _lattice_union(lattices: Sequence[Lattice]) -> Lattice:
         label=ints(np.concatenate([[EPSILON] * count, *numbers])),
         score=floats(np.concatenate([np.zeros(count), *(one.score for one in lattices)])),
         final=floats(np.concatenate([[-np.inf], *(one.final for one in lattices)])),
-        features=_stack_features([(None, (), count), *rows], names),
-        final_features=_stack_features([(None, (), 1), *last], names),
+        features=stack_features([(None, (), count), *rows], names),
+        final_features=stack_features([(None, (), 1), *last], names),
         feature_names=names,
         times=_times(lattices),
-        **_find_metadata(lattices),
+        **merge_about(lattices),
     )
 
 
-def _names(spaces: Sequence[Lattice] | Sequence[Forest]) -> tuple[str, ...]:
+def merge_names(spaces: Sequence[Lattice] | Sequence[Forest]) -> tuple[str, ...]:
     """Return the names of all features, each once."""
     return tuple(dict.fromkeys(chain.from_iterable(one.feature_names for one in spaces)))
 
 
-def _find_metadata(spaces: Sequence[Lattice] | Sequence[Forest]) -> dict[str, Any]:
+def merge_about(spaces: Sequence[Lattice] | Sequence[Forest]) -> dict[str, Any]:
     """Return the metadata of the segment: each field from the first space that has it."""
     first = spaces[0].about
     for space in spaces[1:]:
@@ -92,7 +92,7 @@ def _find_metadata(spaces: Sequence[Lattice] | Sequence[Forest]) -> dict[str, An
     return first
 
 
-def _numbers(words: IntColumn, known: Vocabulary, vocabulary: Vocabulary) -> IntColumn:
+def map_words(words: IntColumn, known: Vocabulary, vocabulary: Vocabulary) -> IntColumn:
     """Return words as numbers of ``vocabulary``; what is no word, below 0, stays."""
     if known is vocabulary:
         return words
@@ -102,7 +102,7 @@ def _numbers(words: IntColumn, known: Vocabulary, vocabulary: Vocabulary) -> Int
     return ints(numbers[place])
 
 
-def _stack_features(
+def stack_features(
     parts: list[tuple[FeatureRows | None, tuple[str, ...], int]], names: tuple[str, ...]
 ) -> FeatureMatrix | None:
     """Return the rows of all parts under the merged names; None if no part has any."""
@@ -124,25 +124,25 @@ def _times(lattices: Sequence[Lattice]) -> FloatColumn | None:
 
 
 def _forest_union(forests: Sequence[Forest]) -> Forest:
-    vocabulary, names = forests[0].vocabulary, _names(forests)
+    vocabulary, names = forests[0].vocabulary, merge_names(forests)
     count, nodes = len(forests), sum(one.num_nodes for one in forests)
     shift = np.cumsum([0, *(one.num_nodes for one in forests[:-1])]).tolist()
     placed = list(zip(forests, shift, strict=True))
     roots = [one.root + first for one, first in placed]
     ones = ints(np.arange(1, count + 1))
-    numbers = [_numbers(one.symbol, one.vocabulary, vocabulary) for one in forests]
+    numbers = [map_words(one.symbol, one.vocabulary, vocabulary) for one in forests]
     rows = [(make_rows(one), one.feature_names, one.num_edges) for one in forests]
     return Forest(
         vocabulary=vocabulary,
         head=ints(np.concatenate([*(one.head + s for one, s in placed), [nodes] * count])),
         tail=ints(np.concatenate([*(one.tail + s for one, s in placed), roots])),
-        tail_offset=_offsets([one.tail_offset for one in forests], ones),
+        tail_offset=join_offsets([one.tail_offset for one in forests], ones),
         symbol=ints(np.concatenate([*numbers, [-1] * count])),
-        symbol_offset=_offsets([one.symbol_offset for one in forests], ones),
+        symbol_offset=join_offsets([one.symbol_offset for one in forests], ones),
         score=floats(np.concatenate([*(one.score for one in forests), np.zeros(count)])),
         num_nodes=nodes + 1,
         root=nodes,
-        features=_stack_features([*rows, (None, (), count)], names),
+        features=stack_features([*rows, (None, (), count)], names),
         feature_names=names,
         categories=(
             *chain.from_iterable(one.categories for one in forests),
@@ -151,11 +151,11 @@ def _forest_union(forests: Sequence[Forest]) -> Forest:
         if all(one.categories for one in forests)
         else (),
         spans=_spans(forests),
-        **_find_metadata(forests),
+        **merge_about(forests),
     )
 
 
-def _offsets(parts: list[IntColumn], last: IntColumn) -> IntColumn:
+def join_offsets(parts: list[IntColumn], last: IntColumn) -> IntColumn:
     """Return offsets of rows one after the other; ``last`` counts from the end of the parts."""
     ends = np.cumsum([0, *(part[-1] for part in parts)])
     rows = [part[1:] + end for part, end in zip(parts, ends[:-1], strict=True)]

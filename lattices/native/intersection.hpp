@@ -16,6 +16,7 @@
 #include "lattices/native/dispatch.hpp"
 #include "lattices/native/machines.hpp"
 #include "lattices/native/scratch.hpp"
+#include "lattices/native/stretches.hpp"
 
 namespace lattices {
 
@@ -32,6 +33,13 @@ namespace lattices {
 // and each cell remembers which one it was. Cost: that of `fill`, and O(arcs into a state x arcs
 // into a machine state) for every cell on a best path. Memory: a gain and a fifth of a byte a cell,
 // and 16 bytes a cell for those blocks of 64 cells that a best path touches.
+//
+// Where that is much, the lattice is searched stretch by stretch, and of the gains only those of
+// the frontiers between stretches are kept (stretches.hpp). Forward, the slices of a stretch's rows
+// follow each other, so that one of them is in memory. Backward, with the best paths known from the
+// end of a stretch on, the rows of the stretch are made again: only the places between which its
+// words can lead there, because a cell p of its first frontier is on a best path through cell t of
+// the last one only if G(p) + (most that the words of a path in between can gain) >= G(t).
 class Intersection {
  public:
   // The best of all parts of a machine; incomplete if no path is.
@@ -96,38 +104,78 @@ class Intersection {
            " machine states";
   }
 
-  // What the gains of `cells` a state, and the bits and blocks of the way back, take of the memory;
-  // refuse if that is too much.
+  // What the gains of `cells` a state, and the bits and blocks of the way back, take of the memory.
   template <class Real>
-  static std::size_t check_memory(const Lattice& lattice, double cells, std::size_t memory) {
-    const double blocks = std::ceil(cells / 64.0);
-    const double bytes = lattice.num_nodes() * (cells * sizeof(Real) +
-                                                blocks * (sizeof(std::uint64_t) + sizeof(Suffix*)));
+  static double bytes_of(std::size_t states, double cells) {
+    return static_cast<double>(states) * (cells * sizeof(Real) +
+                     std::ceil(cells / 64.0) * (sizeof(std::uint64_t) + sizeof(Suffix*)));
+  }
+  template <class Real>
+  static double bytes_of(const Stretches& stretches, double cells) {
+    return static_cast<double>(stretches.num_kept()) * cells * sizeof(Real) +
+           bytes_of<Real>(stretches.most_states(), cells);
+  }
+
+  // Cut a lattice so that the search takes the least memory, or refuse.
+  template <class Real>
+  static Stretches cut(const Lattice& lattice, double cells, std::size_t memory) {
+    double least = bytes_of<Real>(lattice.final.size(), cells);
     // cells of a row have 32 bits
-    if (bytes > static_cast<double>(memory) || cells > 1e9) {
-      throw too_large(product_of(lattice, static_cast<std::size_t>(cells)), bytes, memory);
+    if (cells <= 1e9) {
+      Stretches stretches(lattice);
+      Index best = lattice.num_nodes();
+      for (Index shortest = 1; shortest / 2 < lattice.num_nodes(); shortest *= 2) {
+        stretches.cut(shortest);
+        const double bytes = bytes_of<Real>(stretches, cells);
+        if (bytes < least) best = shortest;
+        least = std::min(least, bytes);
+      }
+      stretches.cut(best);
+      if (least <= static_cast<double>(memory)) return stretches;
     }
-    return memory - static_cast<std::size_t>(bytes);
+    throw too_large(product_of(lattice, static_cast<std::size_t>(cells)), least, memory);
+  }
+
+  // Whether all rows of a lattice are in memory at once.
+  template <class Real>
+  static bool fits_whole(const Lattice& lattice, double cells, std::size_t memory) {
+    return bytes_of<Real>(lattice.final.size(), cells) <=
+           static_cast<double>(std::min(memory, kWhole));
   }
 
   bool search_part(const Lattice& lattice, const AutomatonRows& machine, const Part& part,
                    const SearchOptions& options, BestPath& best, Poll& poll) {
-    return search_rows<double>(lattice, machine, part, options, best, poll, doubles_.room);
+    const auto cells = static_cast<double>(machine.size());
+    if (fits_whole<double>(lattice, cells, options.memory)) {
+      return search_rows<double>(lattice, machine, part, options, best, poll, doubles_.room);
+    }
+    auto stretches = cut<double>(lattice, cells, options.memory);
+    AutomatonSlices slices(machine);
+    return search_stretches<double>(stretches, slices, part, options, best, poll, doubles_.room);
   }
 
   bool search_part(const Lattice& lattice, const Alignment& alignment, const Part& part,
                    const SearchOptions& options, BestPath& best, Poll& poll) {
-    const double steps = static_cast<double>(alignment.num_states()) + lattice.num_nodes();
     // model scores are no whole numbers
-    const double total =
-        options.model_weight == 0.0 ? steps * alignment.largest_gain() : kLargestTotal<double>;
-    if (total <= kLargestTotal<std::int16_t>) {
+    const double total = options.model_weight == 0.0
+                             ? (static_cast<double>(alignment.num_states()) + lattice.num_nodes()) *
+                                   alignment.largest_gain()
+                             : kLargestTotal<double>;
+    if (total <= kLargestTotal<std::int16_t> &&
+        fits_whole<std::int16_t>(lattice, row_cells<std::int16_t>(alignment), options.memory)) {
       return search_alignment(lattice, alignment, part, options, best, poll, shorts_);
     }
     if (total <= kLargestTotal<float>) {
       return search_alignment(lattice, alignment, part, options, best, poll, floats_);
     }
     return search_alignment(lattice, alignment, part, options, best, poll, doubles_);
+  }
+
+  // The cells of a row, with those that fill up the last vector.
+  template <class Real>
+  static double row_cells(const Alignment& alignment) {
+    constexpr auto lanes = static_cast<double>(GainVectors<Real>::count);
+    return alignment.order * lanes * std::ceil((alignment.length + 1.0) / lanes);
   }
 
   // What is kept from one search to the next.
@@ -141,14 +189,34 @@ class Intersection {
   bool search_alignment(const Lattice& lattice, const Alignment& alignment, const Part& part,
                         const SearchOptions& options, BestPath& best, Poll& poll,
                         Rows<Real>& rows) {
-    // before tables are made whose size has 32 bits
-    check_memory<Real>(lattice, static_cast<double>(alignment.num_states()), options.memory);
-    rows.gains.assign(alignment);
+    const double cells = row_cells<Real>(alignment);
     return with_order(alignment.order, [&](auto order) {
-      return search_rows<Real>(lattice, AlignmentRows<Real, order()>(alignment, rows.gains), part,
-                               options, best, poll, rows.room);
+      if (fits_whole<Real>(lattice, cells, options.memory)) {
+        rows.gains.assign(alignment);
+        return search_rows<Real>(lattice, AlignmentRows<Real, order()>(alignment, rows.gains), part,
+                                 options, best, poll, rows.room);
+      }
+      if constexpr (!std::is_same_v<Real, std::int16_t>) {
+        auto stretches = cut<Real>(lattice, cells, options.memory);
+        AlignmentSlices<Real, order()> slices(alignment, stretches.most_states());
+        return search_stretches<Real>(stretches, slices, part, options, best, poll, rows.room);
+      }
+      return false;
     });
   }
+
+  // Where best paths end: a cell, the model score of what follows, what the cell gains, and, in
+  // a stretch that is not the last, the way from there on.
+  struct End {
+    Index state, cell;
+    double model, gain;
+    Index way = -1;
+  };
+  // Arcs of a best path through a stretch, and the way on in the next one.
+  struct Way {
+    std::size_t begin, end;
+    Index next;
+  };
 
   // Search one part; where it is better than the best so far, take its place.
   template <class Real, class Machine>
@@ -156,41 +224,87 @@ class Intersection {
                    const SearchOptions& options, BestPath& best, Poll& poll, Room<Real>& room) {
     const Bias<Real> bias{options.model_weight * part.denominator};
     const std::size_t size = machine.size();
-    blocks_.reset(std::min<std::size_t>(size, 64),
-                  check_memory<Real>(lattice, static_cast<double>(size), options.memory));
+    memory_ = options.memory;
     Real* rows = room.make(size * lattice.num_nodes());
-    dispatch([&] { machine.fill(lattice, bias, rows, poll); });
+    std::fill(rows, rows + lattice.start * size, kWorst<Real>);
+    machine.begin(rows + lattice.start * size);
+    fill(machine, lattice, lattice.start + 1, bias, rows, poll);
     Real total = kWorst<Real>;
-    finals_.clear();
-    for (Index state = lattice.start; state < lattice.num_nodes(); ++state) {
-      if (lattice.final[state] == kMinusInfinity) continue;
-      finals_.push_back(state);
-      const Real extra = bias(lattice.final[state]);
-      machine.endings([&](Index cell, Real gain) {
-        raise_to(total, static_cast<Real>((rows[state * size + cell] + extra) + gain));
-      });
-    }
-    if (!reached(total)) return false;
-    const double value = (static_cast<double>(total) + part.bonus) / part.denominator;
-    if (!std::isfinite(value)) throw overflow();
-    if (value < best.value) return false;
-    const Suffix* first = trace(lattice, machine, bias, rows, total, poll, options.memory);
-    if (first == nullptr) throw overflow();
+    ends_.clear();
+    find_ends(lattice, machine, bias, rows, lattice.start, total, [&](const End& end, bool better) {
+      if (better) ends_.clear();
+      ends_.push_back(end);
+    });
+    const double value = value_of(total, part);
+    if (!(value >= best.value)) return false;
+    const double bytes = bytes_of<Real>(lattice.final.size(), static_cast<double>(size));
+    trace(lattice, machine, bias, rows, 0, memory_less(bytes), poll);
+    const Suffix* first = find_beginning(machine, rows, lattice.start);
     if (value == best.value && first->model <= best.model) return false;
     best.value = value;
     best.model = first->model;
-    follow(lattice, size, first, best.arcs);
+    best.arcs.clear();
+    follow(lattice, lattice.start, first, [&](Index arc) { best.arcs.push_back(arc); });
     return true;
   }
 
-  // Find the tight cells, from the end; return that of the beginning.
+  // Call use(end, better) for the ends whose total is the best so far, or better than it.
+  template <class Real, class Machine, class Use>
+  static void find_ends(const Lattice& lattice, const Machine& machine, Bias<Real> bias,
+                        const Real* rows, Index first, Real& total, Use&& use) {
+    for (Index state = first; state < lattice.num_nodes(); ++state) {
+      if (lattice.final[state] == kMinusInfinity) continue;
+      const Real extra = bias(lattice.final[state]);
+      machine.endings([&](Index cell, Real gain) {
+        const Real row = rows[state * machine.size() + cell];
+        const auto sum = static_cast<Real>((row + extra) + gain);
+        if (!reached(sum) || sum < total) return;
+        use(End{state, cell, lattice.final[state], static_cast<double>(row)}, sum > total);
+        total = sum;
+      });
+    }
+  }
+
+  // The best suffix that begins at the start.
   template <class Real, class Machine>
-  const Suffix* trace(const Lattice& lattice, const Machine& machine, Bias<Real> bias,
-                      const Real* rows, Real total, Poll& poll, std::size_t memory) {
-    const std::size_t size = machine.size(), words = (size + 63) / 64;
-    block_ = rooms_.make(words * (finals_.back() + 1));
-    tight_.assign(words * (finals_.back() + 1), 0);
-    touched_.assign(finals_.back() / 64 + 1, 0);
+  const Suffix* find_beginning(const Machine& machine, const Real* rows, Index start) const {
+    const Suffix* first = nullptr;
+    machine.beginnings([&](Index cell, Real gain) {
+      if (!is_tight(start, cell) || rows[start * machine.size() + cell] != gain) return;
+      const Suffix& here = suffix_of(start, cell);
+      if (first == nullptr || here.model > first->model) first = &here;
+    });
+    if (first == nullptr) throw overflow();
+    return first;
+  }
+
+  // What is left of the memory.
+  std::size_t memory_less(double bytes) const {
+    return memory_ - std::min(memory_, static_cast<std::size_t>(bytes));
+  }
+
+  // The value of a part, or minus infinity if no path is complete.
+  template <class Real>
+  static double value_of(Real total, const Part& part) {
+    if (!reached(total)) return kMinusInfinity;
+    const double value = (static_cast<double>(total) + part.bonus) / part.denominator;
+    if (!std::isfinite(value)) throw overflow();
+    return value;
+  }
+
+  // Find the tight cells of the states from `known` on that lead to ends_, and those before that
+  // lead to them.
+  template <class Real, class Machine>
+  void trace(const Lattice& lattice, const Machine& machine, Bias<Real> bias, const Real* rows,
+             Index known, std::size_t memory, Poll& poll) {
+    const std::size_t size = machine.size();
+    blocks_.reset(std::min<std::size_t>(size, 64), memory);
+    const std::size_t words = words_ = (size + 63) / 64;
+    Index last = 0;
+    for (const End& end : ends_) last = std::max(last, end.state);
+    block_ = rooms_.make(words * (last + 1));
+    tight_.assign(words * (last + 1), 0);
+    touched_.assign(last / 64 + 1, 0);
     // offer a cell the suffix that begins with an arc and goes on at another cell
     auto offer = [&](Index state, Index cell, const Suffix& suffix) {
       auto& word = tight_[state * words + cell / 64];
@@ -200,26 +314,19 @@ class Intersection {
       if (word == 0) {
         block = blocks_.make();
         if (block == nullptr) {
-          throw too_large(product_of(lattice, size), static_cast<double>(memory), memory);
+          throw too_large(product_of(lattice, size), static_cast<double>(memory_), memory_);
         }
         touched_[state / 64] |= std::uint64_t{1} << (state % 64);
       }
       word |= bit;
       block[cell % 64] = suffix;
     };
-    for (const Index state : finals_) {
-      const Real extra = bias(lattice.final[state]);
-      machine.endings([&](Index cell, Real gain) {
-        if ((rows[state * size + cell] + extra) + gain == total) {
-          offer(state, cell, {lattice.final[state], -1, -1});
-        }
-      });
-    }
+    for (const End& end : ends_) offer(end.state, end.cell, {end.model, end.way, -1});
     auto visit = [&](Index state, Index cell) {
       poll(lattice.incoming(state).size());
       const Real* row = rows + state * size;
       const Real value = row[cell];
-      const double model = suffix_of(words, state, cell).model;
+      const double model = suffix_of(state, cell).model;
       const auto target = machine.target(cell);
       machine.silent_into(target, [&](Index source, Real gain) {
         if (row[source] + gain == value) offer(state, source, {model, -1, cell});
@@ -243,17 +350,183 @@ class Intersection {
     };
     // from the last state and the highest cell down: others are added below while this goes on
     for_all_down(std::span(touched_), [&](Index state) {
-      for_all_down(std::span(tight_).subspan(state * words, words),
-                   [&](Index cell) { visit(state, cell); });
+      if (state < known) return;
+      for_all_tight(state, [&](Index cell) { visit(state, cell); });
     });
-    const Suffix* first = nullptr;
-    machine.beginnings([&](Index cell, Real gain) {
-      const bool known = (tight_[lattice.start * words + cell / 64] >> (cell % 64) & 1) != 0;
-      if (!known || rows[lattice.start * size + cell] != gain) return;
-      const Suffix& here = suffix_of(words, lattice.start, cell);
-      if (first == nullptr || here.model > first->model) first = &here;
-    });
-    return first;
+  }
+
+  bool is_tight(Index state, Index cell) const {
+    return (tight_[state * words_ + cell / 64] >> (cell % 64) & 1) != 0;
+  }
+  template <class Use>
+  void for_all_tight(Index state, Use&& use) {
+    for_all_down(std::span(tight_).subspan(state * words_, words_), use);
+  }
+
+  // Use the arcs of a suffix in their order; return the way on.
+  template <class Use>
+  Index follow(const Lattice& lattice, Index state, const Suffix* suffix, Use&& use) const {
+    while (suffix->cell >= 0) {
+      if (suffix->arc >= 0) {
+        use(suffix->arc);
+        state = lattice.dst[suffix->arc];
+      }
+      suffix = &suffix_of(state, suffix->cell);
+    }
+    return suffix->arc;
+  }
+
+  // The rows of a slice for the states from `first` on. One function for all: it is compiled for
+  // several instruction sets.
+  template <class Real, class Rows>
+  [[gnu::noinline]] static void fill(const Rows& machine, const Lattice& lattice, Index first,
+                                     Bias<Real> bias, Real* rows, Poll& poll,
+                                     Real* edges = nullptr) {
+    dispatch([&] { machine.fill(lattice, first, bias, rows, poll, edges); });
+  }
+
+  // The search of a part stretch by stretch.
+  template <class Real, class Slices>
+  bool search_stretches(Stretches& stretches, Slices& slices, const Part& part,
+                        const SearchOptions& options, BestPath& best, Poll& poll,
+                        Room<Real>& room) {
+    const Bias<Real> bias{options.model_weight * part.denominator};
+    const std::size_t size = slices.size(), most = stretches.most_states();
+    memory_ = options.memory;
+    // the rows of the frontiers, and where those of each begin
+    std::vector<std::size_t> frontier(stretches.size() + 1, 0);
+    RawVector<Real> kept(stretches.num_kept() * size);
+    const auto enter = [&](std::size_t number, const Stretch& stretch, const auto& machine,
+                           Places places, Real* rows) {
+      if (number == 0) machine.begin(rows);
+      for (Index state = 0; state < stretch.known; ++state, rows += machine.size()) {
+        slices.take(kept.data() + (frontier[number] + state) * size, places, rows);
+      }
+      return number == 0 ? 1 : stretch.known;
+    };
+
+    Real total = kWorst<Real>;
+    std::vector<End> finals;
+    std::vector<Real> edges;
+    for (std::size_t number = 0; number < stretches.size(); ++number) {
+      const Stretch& stretch = stretches.take(number);
+      const auto next = stretches.frontier(number + 1);
+      const Lattice here = stretch.lattice();
+      frontier[number + 1] = frontier[number] + stretch.known;
+      for (std::size_t panel = 0; panel < slices.num_panels(); ++panel) {
+        const Places places = slices.panel(panel);
+        const typename Slices::Rows machine = slices.panel_rows(panel);
+        const std::size_t width = machine.size();
+        Real* rows = room.make(most * width);
+        const Index first = enter(number, stretch, machine, places, rows);
+        if (panel == 0) edges.assign(most * machine.edge_size(), kWorst<Real>);
+        fill(machine, here, first, bias, rows, poll, edges.data());
+        for (std::size_t at = 0; at < next.size(); ++at) {
+          slices.put(rows + stretches.place(next[at]) * width, places,
+                     kept.data() + (frontier[number + 1] + at) * size);
+        }
+        find_ends(here, machine, bias, rows, stretch.known, total, [&](End end, bool better) {
+          if (better) finals.clear();
+          end.state = stretch.state[end.state];
+          end.cell = slices.widen(end.cell, places);
+          finals.push_back(end);
+        });
+      }
+    }
+    const double value = value_of(total, part);
+    if (!(value >= best.value)) return false;
+
+    ways_.clear();
+    way_arcs_.clear();
+    std::vector<End> ends;
+    for (std::size_t number = stretches.size(); number-- > 0;) {
+      const Stretch& stretch = stretches.take(number);
+      const Lattice here = stretch.lattice();
+      for (; !finals.empty() && finals.back().state >= stretch.state[stretch.known];
+           finals.pop_back()) {
+        ends.push_back(finals.back());
+      }
+      if (ends.empty()) continue;
+      // the places that lead to the ends
+      double lowest = kNoLimit;
+      Places places = slices.upto(ends.front().cell);
+      most_gained(here, stretch.known, bias, slices.largest_step());
+      for (End& end : ends) {
+        end.state = stretches.place(end.state);
+        const Places own = slices.upto(end.cell);
+        places = {std::min(places.begin, own.begin), std::max(places.end, own.end)};
+        const double most_here = most_gained_[end.state];
+        // and what rounding takes
+        const double lost = (std::abs(end.gain) + std::abs(most_here)) * here.num_nodes() *
+                            (4.0 * std::numeric_limits<Real>::epsilon());
+        lowest = std::min(lowest, end.gain - most_here - (Bias<Real>::possible ? lost : 0.0));
+      }
+      if (number == 0) places.begin = 0;
+      for (Index state = 0; state < stretch.known; ++state) {
+        const Real* row = kept.data() + (frontier[number] + state) * size;
+        places = slices.reaching(row, lowest, places);
+      }
+      const typename Slices::Rows machine = slices.rows(places);
+      const std::size_t width = machine.size();
+      Real* rows = room.make(stretch.state.size() * width);
+      const Index first = enter(number, stretch, machine, places, rows);
+      fill(machine, here, first, bias, rows, poll);
+      ends_.clear();
+      for (End end : ends) {
+        end.cell = slices.narrow(end.cell, places);
+        ends_.push_back(end);
+      }
+      const std::size_t taken = kept.size() * sizeof(Real) + ways_.size() * sizeof(Way) +
+                                way_arcs_.size() * sizeof(Index);
+      const double bytes = bytes_of<Real>(stretch.state.size(), static_cast<double>(width));
+      trace(here, machine, bias, rows, stretch.known,
+            memory_less(static_cast<double>(taken) + bytes), poll);
+      if (number == 0) {
+        const Suffix* start = find_beginning(machine, rows, 0);
+        if (value == best.value && start->model <= best.model) return false;
+        best.value = value;
+        best.model = start->model;
+        best.arcs.clear();
+        Index way = follow(here, 0, start, [&](Index arc) {
+          best.arcs.push_back(stretch.arc[arc]);
+        });
+        for (; way >= 0; way = ways_[way].next) {
+          best.arcs.insert(best.arcs.end(), way_arcs_.begin() + ways_[way].begin,
+                           way_arcs_.begin() + ways_[way].end);
+        }
+        return true;
+      }
+      ends.clear();
+      for (Index state = 0; state < stretch.known; ++state) {
+        for_all_tight(state, [&](Index cell) {
+          const Suffix& suffix = suffix_of(state, cell);
+          Way way{way_arcs_.size(), 0, -1};
+          way.next = follow(here, state, &suffix, [&](Index arc) {
+            way_arcs_.push_back(stretch.arc[arc]);
+          });
+          way.end = way_arcs_.size();
+          ways_.push_back(way);
+          ends.push_back({stretch.state[state], slices.widen(cell, places), suffix.model,
+                          static_cast<double>(rows[state * width + cell]),
+                          static_cast<Index>(ways_.size() - 1)});
+        });
+      }
+    }
+    throw overflow();
+  }
+
+  // The most that a path gains from the frontier of a stretch to each of its states.
+  template <class Real>
+  void most_gained(const Lattice& lattice, Index known, Bias<Real> bias, double step) {
+    most_gained_.assign(lattice.num_nodes(), 0.0);
+    for (Index state = std::max(known, 1); state < lattice.num_nodes(); ++state) {
+      double most = kMinusInfinity;
+      for (const Index arc : lattice.incoming(state)) {
+        raise_to(most, (most_gained_[lattice.src[arc]] + (lattice.label[arc] == 0 ? 0.0 : step)) +
+                           static_cast<double>(bias(lattice.score[arc])));
+      }
+      most_gained_[state] = most;
+    }
   }
 
   // Call use(bit) for every bit that is set, or will be set below, from the highest down.
@@ -269,23 +542,14 @@ class Intersection {
     }
   }
 
-  void follow(const Lattice& lattice, std::size_t size, const Suffix* suffix,
-              std::vector<Index>& arcs) const {
-    arcs.clear();
-    Index state = lattice.start;
-    while (suffix->cell >= 0) {
-      if (suffix->arc >= 0) {
-        arcs.push_back(suffix->arc);
-        state = lattice.dst[suffix->arc];
-      }
-      suffix = &suffix_of((size + 63) / 64, state, suffix->cell);
-    }
+  // The suffix of a cell that has one.
+  const Suffix& suffix_of(Index state, Index cell) const {
+    return block_[state * words_ + cell / 64][cell % 64];
   }
 
-  // The suffix of a cell that has one; `words` of 64 cells make a row.
-  const Suffix& suffix_of(std::size_t words, Index state, Index cell) const {
-    return block_[state * words + cell / 64][cell % 64];
-  }
+  // More bytes of rows are not worth the time it takes to have them.
+  static constexpr std::size_t kWhole = std::size_t{1} << 25;
+  static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
   Rows<std::int16_t> shorts_;
   Rows<float> floats_;
@@ -294,9 +558,13 @@ class Intersection {
   Room<Suffix*> rooms_;
   Suffix** block_ = nullptr;
   Blocks blocks_;
-  // cells on a best path, and the states that have some
+  // cells on a best path, in words of 64, so many of which make a row; and the states that have some
   std::vector<std::uint64_t> tight_, touched_;
-  std::vector<Index> finals_;
+  std::size_t words_ = 0, memory_ = 0;
+  std::vector<End> ends_;
+  std::vector<Way> ways_;
+  std::vector<Index> way_arcs_;
+  std::vector<double> most_gained_;
 };
 
 }  // namespace lattices

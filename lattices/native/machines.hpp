@@ -5,11 +5,16 @@
 // ones. A machine offers
 //
 //   size()                       cells of a row, a multiple of the vector length
-//   fill(lattice, bias, rows)    the rows of all lattice states, in topological order
+//   begin(row)                   the row of the state where sentences begin
+//   fill(lattice, first, bias, rows)  the rows of lattice states from `first` on, in their order
 //   beginnings(f), endings(f)    f(cell, gain) for the cells where a sentence may begin or end
 //   target(cell)                 what a cell is, for the two that follow
 //   silent_into(target, f)       f(source cell, gain) for every epsilon arc into a cell
 //   reading_into(target, word, f)  the same for the arcs into it that read a word
+//
+// For lattices whose rows would not all fit in memory there are slices of a machine: the rows of
+// some cells, which are computed from the same cells of other rows and from the edge of the slice
+// to the left (AlignmentSlices, AutomatonSlices).
 //
 // Sums are taken in the same order everywhere, so that a transition which was best in `fill` is
 // equal to the last bit where it is evaluated again.
@@ -19,6 +24,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -58,6 +65,11 @@ class MatchGains {
 
  public:
   void assign(const Alignment& alignment) {
+    assign(alignment, std::views::iota(std::size_t{0}, alignment.word.size()), 0);
+  }
+  // Take some matches, with places counted from one of them.
+  template <class Matches>
+  void assign(const Alignment& alignment, const Matches& matches, Index begin) {
     order_ = static_cast<std::size_t>(alignment.order);
     for (const Index word : known_) first_[word] = -1;
     known_.clear();
@@ -65,14 +77,14 @@ class MatchGains {
     // what words gain that the reference has not
     gains_.assign(order_ * L::count, kWorst<Real>);
     Index last = 0;
-    for (const Index word : alignment.word) last = std::max(last, word);
+    for (const auto match : matches) last = std::max(last, alignment.word[match]);
     // one more, for all words beyond
     if (first_.size() < static_cast<std::size_t>(last) + 2)
       first_.resize(static_cast<std::size_t>(last) + 2, -1);
     const AlignmentCosts<Real> costs(alignment);
-    for (std::size_t match = 0; match < alignment.word.size(); ++match) {
+    for (const auto match : matches) {
       if (alignment.word[match] <= 0) continue;
-      const Index place = alignment.position[match];
+      const Index place = alignment.position[match] - begin;
       const Index entry = entry_of(alignment.word[match], place / L::count);
       Real* gain = gains_.data() + (entry + 1) * order_ * L::count + place % L::count;
       const auto weight = static_cast<Real>(alignment.weight[match]);
@@ -139,7 +151,12 @@ class MatchGains {
   std::vector<Real> gains_;
 };
 
-// The rows of all alignments to one reference (alignments.hpp), for a lattice state q and its
+// Places begin <= i < end of a reference.
+struct Places {
+  Index begin, end;
+};
+
+// The rows of all alignments to one reference (alignments.hpp), or some places of them, for a lattice state q and its
 // incoming arcs p -word-> q with bias s. Order is the highest m + 1, or 0 if that is known only
 // when it runs.
 //
@@ -151,12 +168,15 @@ template <class Real, Index Order>
 class AlignmentRows {
  public:
   AlignmentRows(const Alignment& alignment, const MatchGains<Real>& gains)
-      : length_(alignment.length),
+      : AlignmentRows(alignment, gains, {0, alignment.length + 1}) {}
+  // `gains` are those of the same places, counted from the first of them.
+  AlignmentRows(const Alignment& alignment, const MatchGains<Real>& gains, Places places)
+      : length_(alignment.length - places.begin),
         order_(alignment.order),
-        stride_((length_ / L::count + 1) * L::count),
+        stride_(L::ceil(places.end - places.begin)),
         base_(stride_ * (order_ - 1)),
         costs_(alignment),
-        ending_(static_cast<Real>(-length_ * alignment.deletion)),
+        ending_(static_cast<Real>(-alignment.length * alignment.deletion)),
         gains_(gains) {}
 
   std::size_t size() const { return static_cast<std::size_t>(base_) + stride_; }
@@ -168,23 +188,30 @@ class AlignmentRows {
   // takes back what the places of a row carry for deletions
   template <class Use>
   void endings(Use&& use) const {
-    use(base_ + length_, ending_);
+    if (length_ < stride_) use(base_ + length_, ending_);
   }
 
-  void fill(const Lattice& lattice, Bias<Real> bias, Real* rows, Poll& poll) const {
-    const auto row_length = size();
-    std::fill(rows, rows + lattice.start * row_length, kWorst<Real>);
-    Real* row = rows + lattice.start * row_length;
+  void begin(Real* row) const {
     std::fill(row, row + base_, kWorst<Real>);
-    std::fill(row + base_, row + row_length, Real{0});
+    std::fill(row + base_, row + size(), Real{0});
+  }
+
+  // What a row hands to the places on its right, in so many numbers.
+  std::size_t edge_size() const { return static_cast<std::size_t>(order()) + 2; }
+
+  // `edges`, if there are any, are those of the places to the left, and become those of these.
+  void fill(const Lattice& lattice, Index first, Bias<Real> bias, Real* rows, Poll& poll,
+            Real* edges = nullptr) const {
+    const auto row_length = size();
     Scratch scratch(order());
     // copies, of which the compiler knows that writing to a row does not change them
     const AlignmentRows self = *this;
     const Lattice graph = lattice;
-    for (Index state = graph.start + 1; state < graph.num_nodes(); ++state) {
+    for (Index state = first; state < graph.num_nodes(); ++state) {
       poll(graph.incoming(state).size() * static_cast<std::size_t>(row_length));
-      row += row_length;
-      self.fill_row(graph, bias, rows, row, graph.incoming(state), scratch);
+      Real* edge = edges == nullptr ? nullptr : edges + state * edge_size();
+      self.fill_row(graph, bias, rows, rows + state * row_length, graph.incoming(state), scratch,
+                    edge);
     }
   }
 
@@ -248,7 +275,7 @@ class AlignmentRows {
   }
 
   void fill_row(const Lattice& lattice, Bias<Real> bias, const Real* rows, Real* row,
-                std::span<const Index> arcs, Scratch& scratch) const {
+                std::span<const Index> arcs, Scratch& scratch, Real* edge) const {
     const auto row_length = size();
     const Vector worst = Vector{} + kWorst<Real>;
     const bool one_block = stride_ == L::count;
@@ -258,6 +285,11 @@ class AlignmentRows {
     }
     Vector left_of_any = worst, carried = worst;
     for (Index run = 0; run < order(); ++run) scratch.left(run) = worst;
+    if (edge != nullptr) {
+      left_of_any = Vector{} + edge[0];
+      carried = Vector{} + edge[1];
+      for (Index run = 0; run < order(); ++run) scratch.left(run) = Vector{} + edge[2 + run];
+    }
     for (Index block = 0; block < stride_; block += L::count) {
       Vector any = worst;
       bool silent = false;
@@ -301,6 +333,11 @@ class AlignmentRows {
       L::at(row + base_ + block) = plain;
       carried = Vector{} + plain[L::count - 1];
       left_of_any = any;
+    }
+    if (edge != nullptr) {
+      edge[0] = left_of_any[L::count - 1];
+      edge[1] = carried[0];
+      for (Index run = 0; run < order(); ++run) edge[2 + run] = scratch.left(run)[L::count - 1];
     }
   }
 
@@ -364,6 +401,7 @@ class AutomatonRows {
   }
 
   std::size_t size() const { return initial_.size(); }
+  static std::size_t edge_size() { return 0; }
 
   template <class Use>
   void beginnings(Use&& use) const {
@@ -378,38 +416,36 @@ class AutomatonRows {
     }
   }
 
-  void fill(const Lattice& lattice, Bias<double> bias, double* rows, Poll& poll) const {
+  void begin(double* row) const {
+    std::copy(initial_.begin(), initial_.end(), row);
+    close(row);
+  }
+
+  void fill(const Lattice& lattice, Index first, Bias<double> bias, double* rows,
+            Poll& poll, double* = nullptr) const {
     std::vector<double> incoming(size());
-    std::fill(rows, rows + lattice.start * size(), kMinusInfinity);
-    for (Index state = lattice.start; state < lattice.num_nodes(); ++state) {
+    for (Index state = first; state < lattice.num_nodes(); ++state) {
       poll(lattice.incoming(state).size() * static_cast<std::size_t>(size()));
       double* row = rows + state * size();
-      if (state == lattice.start) {
-        std::copy(initial_.begin(), initial_.end(), row);
-      } else {
-        std::fill(row, row + size(), kMinusInfinity);
-        std::fill(incoming.begin(), incoming.end(), kMinusInfinity);
-        for (const Index arc : lattice.incoming(state)) {
-          const double* source = rows + lattice.src[arc] * size();
-          const double extra = bias(lattice.score[arc]);
-          double* target = lattice.label[arc] == 0 ? row : incoming.data();
-          for (std::size_t cell = 0; cell < size(); ++cell) {
-            raise_to(target[cell], source[cell] + extra);
-          }
-          if (lattice.label[arc] == 0) continue;
-          const auto known = first_.find(lattice.label[arc]);
-          for (Index at = known == first_.end() ? -1 : known->second; at >= 0; at = next_[at]) {
-            raise_to(row[arcs_[at].dst], (source[arcs_[at].src] + extra) + arcs_[at].gain);
-          }
+      std::fill(row, row + size(), kMinusInfinity);
+      std::fill(incoming.begin(), incoming.end(), kMinusInfinity);
+      for (const Index arc : lattice.incoming(state)) {
+        const double* source = rows + lattice.src[arc] * size();
+        const double extra = bias(lattice.score[arc]);
+        double* target = lattice.label[arc] == 0 ? row : incoming.data();
+        for (std::size_t cell = 0; cell < size(); ++cell) {
+          raise_to(target[cell], source[cell] + extra);
         }
-        for (const Index at : any_) {
-          raise_to(row[arcs_[at].dst], incoming[arcs_[at].src] + arcs_[at].gain);
+        if (lattice.label[arc] == 0) continue;
+        const auto known = first_.find(lattice.label[arc]);
+        for (Index at = known == first_.end() ? -1 : known->second; at >= 0; at = next_[at]) {
+          raise_to(row[arcs_[at].dst], (source[arcs_[at].src] + extra) + arcs_[at].gain);
         }
       }
-      for (std::size_t cell = 0; cell < size(); ++cell) {
-        silent_into(static_cast<Index>(cell),
-                    [&](Index source, double gain) { raise_to(row[cell], row[source] + gain); });
+      for (const Index at : any_) {
+        raise_to(row[arcs_[at].dst], incoming[arcs_[at].src] + arcs_[at].gain);
       }
+      close(row);
     }
   }
 
@@ -434,10 +470,144 @@ class AutomatonRows {
     double gain;
   };
 
+  // Raise the gains of a row along epsilon arcs.
+  void close(double* row) const {
+    for (std::size_t cell = 0; cell < size(); ++cell) {
+      silent_into(static_cast<Index>(cell),
+                  [&](Index source, double gain) { raise_to(row[cell], row[source] + gain); });
+    }
+  }
+
   std::vector<Arc> arcs_;
   std::vector<Index> offset_, any_, next_;
   std::vector<double> initial_, final_;
   tsl::robin_map<Index, Index, MixedHash> first_;  // arcs of each word, then next_
+};
+
+// The rows of an alignment slice by slice. Full rows have the layout of AlignmentRows.
+template <class Real, Index Order>
+class AlignmentSlices {
+  using L = GainVectors<Real>;
+
+ public:
+  using Rows = AlignmentRows<Real, Order>;
+
+  // Slices whose rows for so many lattice states stay in the processor's cache.
+  AlignmentSlices(const Alignment& alignment, std::size_t states)
+      : alignment_(alignment),
+        layers_(static_cast<std::size_t>(alignment.order)),
+        stride_(L::ceil(alignment.length + 1)),
+        by_place_(group(alignment.word.size(), static_cast<std::size_t>(alignment.length),
+                        [&](std::size_t match) { return alignment.position[match]; })) {
+    const auto cells = kCache / (states * layers_ * sizeof(Real));
+    width_ = std::min(L::ceil(std::max(static_cast<Index>(std::min<std::size_t>(cells, stride_)),
+                                       kNarrowest)),
+                      stride_);
+    for (Index begin = 0; begin < stride_; begin += width_) {
+      assign(panels_.emplace_back(), {begin, std::min(begin + width_, stride_)});
+    }
+  }
+
+  // Cells of a full row.
+  std::size_t size() const { return layers_ * stride_; }
+  // Slices that follow each other, from left to right.
+  std::size_t num_panels() const { return panels_.size(); }
+  Places panel(std::size_t number) const {
+    const auto begin = static_cast<Index>(number) * width_;
+    return {begin, std::min(begin + width_, stride_)};
+  }
+  Rows panel_rows(std::size_t number) const {
+    return {alignment_, panels_[number], panel(number)};
+  }
+  // The rows of any slice; those of the one before can no longer be used.
+  Rows rows(Places places) {
+    assign(window_, places);
+    return {alignment_, window_, places};
+  }
+
+  // Copy the cells of a slice from a full row, and back.
+  void take(const Real* full, Places places, Real* slice) const {
+    const std::size_t width = places.end - places.begin;
+    for (std::size_t layer = 0; layer < layers_; ++layer, full += stride_, slice += width) {
+      std::copy_n(full + places.begin, width, slice);
+    }
+  }
+  void put(const Real* slice, Places places, Real* full) const {
+    const std::size_t width = places.end - places.begin;
+    for (std::size_t layer = 0; layer < layers_; ++layer, full += stride_, slice += width) {
+      std::copy_n(slice, width, full + places.begin);
+    }
+  }
+  // A cell of a slice in a full row, and back.
+  Index widen(Index cell, Places places) const {
+    const Index width = places.end - places.begin;
+    return cell / width * stride_ + places.begin + cell % width;
+  }
+  Index narrow(Index cell, Places places) const {
+    const Index width = places.end - places.begin;
+    return cell / stride_ * width + cell % stride_ - places.begin;
+  }
+
+  // The most that reading a word can gain.
+  double largest_step() const {
+    return std::max(alignment_.heaviest * alignment_.order + std::max(alignment_.deletion, 0.0),
+                    -alignment_.insertion);
+  }
+  // Whole vectors of places that have all cells that reach a gain, up to the place of a cell: on
+  // the way there places only ascend, and without a run gains ascend with the places and are the
+  // highest of their place.
+  Places reaching(const Real* full, double gain, Places known) const {
+    const Real* row = full + (layers_ - 1) * stride_;
+    const Real* found = std::lower_bound(row, row + known.end, gain);
+    return {std::min(known.begin, L::floor(static_cast<Index>(found - row))), known.end};
+  }
+  // Nothing, and the place of a cell.
+  Places upto(Index cell) const {
+    const Index end = L::floor(cell % stride_) + L::count;
+    return {end - L::count, end};
+  }
+
+ private:
+  static constexpr std::size_t kCache = std::size_t{1} << 18;
+  static constexpr Index kNarrowest = 64;
+
+  void assign(MatchGains<Real>& gains, Places places) const {
+    const auto& [offset, entry] = by_place_;
+    const auto first = offset[std::min(places.begin, alignment_.length)];
+    const auto last = offset[std::min(places.end, alignment_.length)];
+    gains.assign(alignment_, std::span(entry).subspan(first, last - first), places.begin);
+  }
+
+  const Alignment& alignment_;
+  std::size_t layers_;
+  Index stride_, width_;
+  Groups by_place_;
+  std::vector<MatchGains<Real>> panels_;
+  MatchGains<Real> window_;
+};
+
+// An automaton has one slice, the whole: epsilon arcs may lead from any cell to any that is higher.
+class AutomatonSlices {
+ public:
+  using Rows = const AutomatonRows&;
+
+  explicit AutomatonSlices(const AutomatonRows& rows) : rows_(rows) {}
+
+  std::size_t size() const { return rows_.size(); }
+  std::size_t num_panels() const { return 1; }
+  Places panel(std::size_t) const { return {0, static_cast<Index>(size())}; }
+  Rows panel_rows(std::size_t) const { return rows_; }
+  Rows rows(Places) const { return rows_; }
+  void take(const double* full, Places, double* slice) const { std::copy_n(full, size(), slice); }
+  void put(const double* slice, Places, double* full) const { std::copy_n(slice, size(), full); }
+  static Index widen(Index cell, Places) { return cell; }
+  static Index narrow(Index cell, Places) { return cell; }
+  static double largest_step() { return std::numeric_limits<double>::infinity(); }
+  Places upto(Index) const { return panel(0); }
+  Places reaching(const double*, double, Places known) const { return known; }
+
+ private:
+  const AutomatonRows& rows_;
 };
 
 }  // namespace lattices

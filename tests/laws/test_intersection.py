@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from fstmetrics import GRR, WER, WRR, AffixSimilarity
+from lattices import concatenate
+from lattices.errors import TooLargeError
 from lattices.intersection import ENGINES
+from lattices.spaces import Lattice
 from tests.judges import model_score, paper_machine, score_by_recursion
 from tests.strategies import examples, sentences, small_lattices
 
@@ -143,3 +146,93 @@ def test_a_batch_on_two_threads_equals_one_by_one(problems):
     for lattice, machine, found in zip(lattices, machines, together, strict=True):
         alone = kernel.best([(lattice, machine)])[0]
         assert (found.value, found.arcs.tolist()) == (alone.value, alone.arcs.tolist())
+
+
+def whole_bytes(lattice, machine):
+    """Return about what the rows of all states take."""
+    return 10 * lattice.num_states * machine.automaton.num_states
+
+
+@settings(max_examples=examples(500))
+@given(
+    st.lists(small_lattices(exact=True, features=False), min_size=1, max_size=3),
+    st.lists(st.lists(st.sampled_from("abcd"), max_size=10), min_size=1, max_size=2),
+    st.tuples(st.integers(8, 30), st.integers(1, 20)),
+    METRICS,
+    st.sampled_from([0.0, 0.0, 0.5, -0.5]),
+)
+def test_a_search_in_stretches_equals_that_of_the_whole(parts, references, times, metric, weight):
+    lattice = concatenate(parts * times[0])
+    texts = [" ".join(words * times[1]) for words in references]
+    machine = metric.against(texts).machine(lattice.vocabulary)
+    memory = max(whole_bytes(lattice, part) for part in machine.parts) // 4 + 20_000
+    try:
+        check_stretches(lattice, machine, weight, memory)
+    except TooLargeError:
+        reject()
+
+
+def long_lattice(random, segments, words):
+    """Return segments of random size, end to end, with arcs that skip some of their states."""
+    parts = []
+    for _ in range(segments):
+        states = random.integers(2, 40)
+        arcs = [(state, state + 1) for state in range(states - 1)]
+        for state in random.integers(0, states - 1, states):
+            arcs.append((state, min(states - 1, state + random.integers(1, 6))))
+        labels = random.choice(words, len(arcs))
+        scores = random.integers(-4, 4, len(arcs)) / 4
+        parts.append(
+            Lattice.from_arcs(
+                [(*ends, *rest) for *rest, ends in zip(labels, scores, arcs, strict=True)],
+                finals={int(states) - 1: 0.5, int(states) - 2: 0.0},
+            )
+        )
+    return concatenate(parts)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("metric", "weight"),
+    [
+        (WER(), 0.0),
+        (WER(), 0.25),
+        (WER(similarity=AffixSimilarity(epsilon=0.9)), 0.0),
+        (GRR(), 0.0),
+        (GRR(n=2, alpha=-0.9, beta=1.0), 0.0),
+        (GRR(n=6, alpha=2.0, beta=-0.5), -0.5),
+        (GRR(similarity=AffixSimilarity(epsilon=0.9)), 0.0),
+    ],
+)
+def test_rows_are_made_in_slices_of_long_references(metric, weight, seed):
+    random = np.random.default_rng(seed)
+    words = ["walk", "walked", "talked", "", *(f"w{number}" for number in range(30))]
+    lattice = long_lattice(random, 25, words)
+    path = lattice.vocabulary.decode(lattice.label[lattice.label > 0].tolist())
+    cut = int(random.integers(0, len(path) // 2))
+    reference = path[cut : cut + int(random.integers(300, 700))] * int(random.integers(1, 4))
+    machine = metric.against([" ".join(reference)]).machine(
+        lattice.vocabulary, np.unique(lattice.label)
+    )
+    check_stretches(lattice, machine, weight, whole_bytes(lattice, machine.parts[0]) // 10)
+
+
+def check_stretches(lattice, machine, weight, memory):
+    """Check a search with little memory against one that has all rows."""
+    kernel = ENGINES.get("kernel")
+    whole = kernel.best([(lattice, machine)], model_weight=weight)[0]
+    found = kernel.best([(lattice, machine)], model_weight=weight, memory=memory)[0]
+    assert found.value == whole.value
+    assert model_score(lattice, lattice.hypothesis(found.arcs)) == model_score(
+        lattice, lattice.hypothesis(whole.arcs)
+    )
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.25])
+def test_automata_search_in_stretches(weight):
+    lattice = long_lattice(np.random.default_rng(5), 20, ["a", "b", "c", ""])
+    machine = paper_machine("a b c c b a a c b", GRR(n=3), lattice.vocabulary)
+    memory = 8 * lattice.num_states * machine.automaton.num_states
+    check_stretches(lattice, machine, weight, memory // 2)
+    with pytest.raises(TooLargeError, match=rf"{lattice.num_states} lattice states x \d+ machine"):
+        check_stretches(lattice, machine, weight, memory // 100)
