@@ -6,8 +6,8 @@ Each line of ``comparators.tsv``: the distance of the function ``computeCD`` of 
 ``-n 4 -t 0.4``, with a plain edit distance; hypothesis and reference. Only ``cer`` was run as it is
 distributed, of the others these functions alone.
 
-``ribes-nltk.tsv`` has scores of ``nltk.translate.ribes_score`` of NLTK 3.10.4, as distributed, with
-hypothesis and reference. NLTK counts only pairs in runs of neighbouring words as being in order, and
+``ribes-nltk.tsv`` has scores of ``nltk.translate.ribes_score`` of NLTK 3.10.4, as it is distributed,
+with hypothesis and reference. NLTK counts only pairs in runs of neighbouring words as in order, and
 aligns repeated words in its own way; so the hypotheses are blocks of the reference in the opposite
 order with other words between them, where both are the same as in RIBES.py.
 """
