@@ -6,10 +6,10 @@ Each line of ``comparators.tsv``: the distance of the function ``computeCD`` of 
 ``-n 4 -t 0.4``, with a plain edit distance; hypothesis and reference. Only ``cer`` was run as it is
 distributed, of the others these functions alone.
 
-``ribes-nltk.tsv`` has scores of ``nltk.translate.ribes_score`` of NLTK 3.10.4, as it is distributed,
-with hypothesis and reference. NLTK counts only pairs in runs of neighbouring words as in order, and
-aligns repeated words in its own way; so the hypotheses are blocks of the reference in the opposite
-order with other words between them, where both are the same as in RIBES.py.
+``ribes-nltk.tsv``: the score of ``nltk.translate.ribes_score`` of NLTK 3.10.4, as distributed;
+hypothesis and reference. NLTK takes pairs to be in order only within runs of neighbouring words,
+and aligns repeated words in its own way. So hypotheses are blocks of the reference in the opposite
+order with other words between them: there it is the same as RIBES.py.
 """
 
 from __future__ import annotations
