@@ -10,6 +10,7 @@ from benchmarks.data import Corpus
 from decoding.extraction.search import DEFAULT_BUDGET
 from fstmetrics import GRR, WER
 from lattices.intersection.rows import RowMachine, lowest_path, row_product
+from lattices.limits import Limits
 
 
 def measure(corpora: list[Corpus]) -> list[str]:
@@ -26,12 +27,12 @@ def measure(corpora: list[Corpus]) -> list[str]:
                 machine = metric.against([text]).machine(lattice.vocabulary)
                 rows = RowMachine(machine.automaton, lattice.num_states)
                 begin = perf_counter()
-                product = row_product(lattice, rows, DEFAULT_BUDGET)
+                product = row_product(lattice, rows, Limits(DEFAULT_BUDGET))
                 if product is not None:
                     seconds += perf_counter() - begin
                 pairs.append(product.pairs if product is not None else np.inf)
                 begin = perf_counter()
-                found = lowest_path(lattice, rows, model_weight=0.0, budget=DEFAULT_BUDGET)
+                found = lowest_path(lattice, rows, Limits(DEFAULT_BUDGET), model_weight=0.0)
                 worst.append(perf_counter() - begin)
                 proven += found is not None
             known = np.array(pairs)

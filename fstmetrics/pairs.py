@@ -101,12 +101,12 @@ def alignment_scores(candidates: NBest, evidence: NBest, metric: AlignmentMetric
     prefixes of candidates x units of evidence), many sentences of evidence at a time.
     """
     joint = JointUnits(candidates, evidence, alignment_units(metric))
-    worth = np.empty((0, 0))
+    similarities = np.empty((0, 0))
     if metric.similarity is not None and joint.symbols:
         soft = check_matrix(metric.similarity, joint.symbols, joint.symbols)
-        worth = np.eye(len(joint.symbols) + 1)
-        worth[1:, 1:] = np.maximum(worth[1:, 1:], soft)
-    gain = alignment_gains(joint.columns, metric.order, *metric.whole_costs, floats(worth))
+        similarities = np.eye(len(joint.symbols) + 1)
+        similarities[1:, 1:] = np.maximum(similarities[1:, 1:], soft)
+    gain = alignment_gains(joint.columns, metric.order, *metric.whole_costs, floats(similarities))
     possible = np.array([metric.possible(length) for length in joint.lengths[1].tolist()])[:, None]
     if metric.error_rate:
         return floats((possible - gain) / np.maximum(possible, 1))

@@ -20,7 +20,7 @@ from lattices.intersection.product import (
     lattice_product,
     lattice_row_product,
 )
-from lattices.limits import MEMORY
+from lattices.limits import MEMORY, Limits
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.arguments import GRAPH, takes
 from lattices.spaces.features import FeatureMatrix, make_rows, reorder_rows
@@ -164,7 +164,7 @@ def intersect_with_origin(
             "features=(gain, model) has others"
         )
     prepared, machine = compile_for(space, evaluator)
-    product = _multiplied(prepared, machine, space, over, budget, memory)
+    product = _multiplied(prepared, machine, space, over, Limits(budget, memory))
     result, origin = product.space, prepared.origins(product.origin)
     changes: dict[str, Any] = {"score": result.score * machine.unit, "feature_names": names}
     changes["features"] = _stacked(
@@ -187,16 +187,16 @@ def intersect_with_origin(
 
 
 def _multiplied(
-    prepared: Prepared[S], machine: SearchMachine, original: S, over: Over, budget: int, memory: int
+    prepared: Prepared[S], machine: SearchMachine, original: S, over: Over, limits: Limits
 ) -> Product[S]:
     """Return the product of a prepared space with its machine."""
     space = prepared.space
     found: Any
     if over == "sentences":
         multiply = lattice_row_product if isinstance(space, Lattice) else forest_row_space
-        found = multiply(cast(Any, space), machine, budget=budget, memory=memory)
+        found = multiply(cast(Any, space), machine, limits)
     elif isinstance(space, Lattice):
-        found = lattice_product(space, machine, memory=memory)
+        found = lattice_product(space, machine, memory=limits.memory)
     else:
         words = prepared.words(original)
         if isinstance(words, TargetSides):
@@ -204,7 +204,7 @@ def _multiplied(
                 f"forest {space.id!r} has edges with fewer tokens than words, which only "
                 "over=sentences can say"
             )
-        found = forest_product(space, machine, words, original.vocabulary, memory=memory)
+        found = forest_product(space, machine, words, original.vocabulary, memory=limits.memory)
     return cast("Product[S]", found)
 
 

@@ -25,7 +25,7 @@ from lattices.intersection.product import (
     lattice_row_product,
     states_behind,
 )
-from lattices.limits import MEMORY
+from lattices.limits import MEMORY, Limits
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import SPACE, check_filled, takes
 from lattices.spaces.features import make_rows, reorder_rows
@@ -88,7 +88,7 @@ def best_paths(
     prepared, machine = compile_for(space, evaluator)
     part, kept = _taken_by_best(cast(Any, prepared.space), machine, memory)
     multiply: Any = lattice_row_product if isinstance(part, Lattice) else forest_row_space
-    product: Product[Any] = multiply(part, machine, budget=budget, memory=memory)
+    product: Product[Any] = multiply(part, machine, Limits(budget, memory))
     # gains are whole numbers: what loses nothing loses exactly nothing
     losses = max_marginals(product.space)
     is_best = losses.arc_loss == 0.0

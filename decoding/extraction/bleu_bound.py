@@ -242,9 +242,9 @@ class _Problem:
         """Return the bound for one length with soft maxima, its gradient and its Hessian."""
         count, scale = len(self.used), self.scale
         begin, segment = self.corpus.begin, self.corpus.segment
-        worth = self.features @ x + fixed
-        top = np.maximum.reduceat(worth, begin)
-        share = np.exp((worth - top[segment]) / soft)
+        objective = self.features @ x + fixed
+        top = np.maximum.reduceat(objective, begin)
+        share = np.exp((objective - top[segment]) / soft)
         summed = np.add.reduceat(share, begin)
         share /= summed[segment]
         value = float(top.sum() + soft * np.log(summed).sum())
@@ -277,8 +277,8 @@ class _Problem:
     def _enter(self, x: FloatColumn, fixed: FloatColumn, slopes: FloatColumn) -> IntColumn:
         """Keep multipliers for the bounds, and return what they select."""
         count, multipliers = len(self.used), x / self.scale
-        worth = self.features @ x + fixed
-        constant = float(np.maximum.reduceat(worth, self.corpus.begin).sum())
+        objective = self.features @ x + fixed
+        constant = float(np.maximum.reduceat(objective, self.corpus.begin).sum())
         part = self._matches(multipliers[:count])[0]
         constant += float(np.maximum(part, self.weight[self.used] * self.floor).sum())
         reference = 0.0
@@ -287,7 +287,7 @@ class _Problem:
         elif not self.one_reference:
             reference = float(multipliers[-1])
         self.points.append(_Point(constant, float(multipliers[count]), reference, slopes))
-        return self.corpus.best(worth)
+        return self.corpus.best(objective)
 
     def bounds(self, low: FloatColumn, high: FloatColumn, known: int = 0) -> FloatColumn:
         """Return a bound of log BLEU for each interval of total lengths.

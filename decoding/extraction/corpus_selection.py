@@ -89,8 +89,8 @@ def find_undominated(rows: FloatColumn, metric: Metric) -> IntColumn:
     fractions = metric_abilities_of(metric).fractions
     if fractions is not None:
         numerator, denominator = fractions(metric, rows[first])
-        worth = numerator if metric.higher_is_better else -numerator
-        order = np.lexsort((-worth, denominator))  # stable: the first of equals stays first
+        objective = numerator if metric.higher_is_better else -numerator
+        order = np.lexsort((-objective, denominator))  # stable: the first of equals stays first
         starts = np.flatnonzero(np.diff(denominator[order], prepend=-1.0))
         return ints(first[np.sort(order[starts])])
     if not _grows_with_matches(metric, rows):
@@ -154,9 +154,9 @@ def corpus_choice(
         bound = corpus_choice(outer, metric).bound
     # of equals what was given first: a start may be better than a search by rounding alone
     some = [*given, places]
-    worth = [quality(metric, corpus.score(each)) for each in some]
+    objective = [quality(metric, corpus.score(each)) for each in some]
     places = next(
-        each for each, one in zip(some, worth, strict=True) if one >= max(worth) - ROUNDING
+        each for each, one in zip(some, objective, strict=True) if one >= max(objective) - ROUNDING
     )
     score = corpus.score(places)
     if bound is not None and quality(metric, bound) < quality(metric, score):
@@ -189,10 +189,10 @@ class Corpus:
         """Return the number of segments."""
         return len(self.begin)
 
-    def best(self, worth: FloatColumn) -> IntColumn:
-        """Return the place of the row with the highest worth in each front, the first of equals."""
-        top = np.maximum.reduceat(worth, self.begin)
-        ties = np.flatnonzero(worth == top[self.segment])
+    def best(self, objective: FloatColumn) -> IntColumn:
+        """Return where the highest objective of each front is, the first of equals."""
+        top = np.maximum.reduceat(objective, self.begin)
+        ties = np.flatnonzero(objective == top[self.segment])
         first = ties[np.searchsorted(self.segment[ties], np.arange(len(self)))]
         return ints(first - self.begin)
 
@@ -232,11 +232,13 @@ def _best_ratio(corpus: Corpus, numerator: FloatColumn, denominator: FloatColumn
                 break
             ratio = better
             candidates.append(places)
-            worth = gain - ratio * denominator
-            places = corpus.best(worth)
+            objective = gain - ratio * denominator
+            places = corpus.best(objective)
             if not denominator[corpus.begin + places].any():
                 loss = np.where(
-                    denominator > 0, worth - worth[corpus.begin + places][corpus.segment], -np.inf
+                    denominator > 0,
+                    objective - objective[corpus.begin + places][corpus.segment],
+                    -np.inf,
                 )
                 row = int(np.argmax(loss))
                 places = places.copy()
@@ -319,11 +321,11 @@ class _CandidatePool:
         self.improved: set[bytes] = set()
 
     def add(self, places: IntColumn) -> float:
-        """Take a selection in, and return its worth."""
+        """Take a selection in, and return its objective."""
         key = places.tobytes()
         if key not in self.found:
-            worth = quality(self.corpus.metric, self.corpus.score(places))
-            self.found[key] = worth, places
+            objective = quality(self.corpus.metric, self.corpus.score(places))
+            self.found[key] = objective, places
         return self.found[key][0]
 
     def _rank(self) -> list[tuple[float, IntColumn]]:
@@ -347,10 +349,10 @@ def _linearise(corpus: Corpus, start: IntColumn, add: Callable[[IntColumn], floa
     """Follow the metric's gradient: choose for each segment what is best where the sums are."""
     places, before = start, -np.inf
     for _ in range(_MOST_STEPS):
-        worth = add(places)
-        if not worth > before:
+        objective = add(places)
+        if not objective > before:
             return
-        before = worth
+        before = objective
         total = corpus.total(places)
         steps = np.diag(np.maximum(1e-4 * np.abs(total), 1e-4))
         rise = corpus.evaluate(total + steps) - corpus.evaluate(total - steps)
@@ -371,9 +373,9 @@ def _ascend(corpus: Corpus, start: IntColumn) -> IntColumn:
         for segment, front in enumerate(fronts):
             if len(front) == 1:
                 continue
-            worth = corpus.evaluate(total - front[now[segment]] + front)
-            place = int(np.argmax(worth))
-            if worth[place] > worth[now[segment]] + ROUNDING:
+            objective = corpus.evaluate(total - front[now[segment]] + front)
+            place = int(np.argmax(objective))
+            if objective[place] > objective[now[segment]] + ROUNDING:
                 total = total - front[now[segment]] + front[place]
                 now[segment] = place
                 changed = True

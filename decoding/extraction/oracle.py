@@ -470,15 +470,15 @@ def _sort_as_reported(
     apart stays as it was found, in exact units.
     """
     sign = 1.0 if worst else -1.0
-    worth = [
+    objective = [
         sign * (quality(evaluator.metric, each.score) + model_weight * each.hypothesis.score)
         for each in found
     ]
-    order = sorted(range(len(found)), key=worth.__getitem__)
+    order = sorted(range(len(found)), key=objective.__getitem__)
     rounding = rounding_of(evaluator)
     group, last = {}, 0
     for before, entry in pairwise([order[0], *order]):
-        last += worth[entry] > worth[before] + rounding
+        last += objective[entry] > objective[before] + rounding
         group[entry] = last
     return [found[entry] for entry in sorted(order, key=lambda entry: (group[entry], entry))]
 
@@ -565,10 +565,10 @@ def oracle_at(space: Space, evaluator: Evaluator, sizes: Iterable[int]) -> list[
     by_model = np.argsort(-listed.score, kind="stable")
     rank = np.empty(len(listed), dtype=np.int64)
     rank[by_model] = np.arange(len(listed))
-    worth, rounding = nbest_values(evaluator, listed)
+    objective, rounding = nbest_values(evaluator, listed)
     from decoding.extraction.ranking import ranking
 
-    by_metric = np.array(ranking(worth, listed.score, rounding))
+    by_metric = np.array(ranking(objective, listed.score, rounding))
     points = []
     for k in asked:
         best = int(by_metric[rank[by_metric] < k][0])

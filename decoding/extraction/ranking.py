@@ -114,7 +114,7 @@ def _rank(
         return None
     exact = found.proven and machine.proves
     return [
-        RankedSentence(space.hypothesis(prepared.original(path)), exact, found.road)
+        RankedSentence(space.hypothesis(prepared.original(path)), exact, found.method)
         for path in found.paths
     ]
 
@@ -153,28 +153,28 @@ def rank_places(
     nbest: NBest, evaluator: Evaluator, k: int, *, worst: bool, model_weight: float
 ) -> list[int]:
     """Return the places of the k best or worst sentences; of equal ones the best entry counts."""
-    worth, rounding = nbest_values(evaluator, nbest)
+    objective, rounding = nbest_values(evaluator, nbest)
     if model_weight:
-        worth = worth + model_weight * nbest.score
+        objective = objective + model_weight * nbest.score
         if rounding_of(evaluator):
             # a fraction and a model score do not add up without rounding, as whole units do
-            rounding = ROUNDING * max(1.0, float(np.abs(worth).max(initial=0.0)))
+            rounding = ROUNDING * max(1.0, float(np.abs(objective).max(initial=0.0)))
     first: dict[tuple[str, ...], int] = {}
-    for place in ranking(-worth if worst else worth, nbest.score, rounding):
+    for place in ranking(-objective if worst else objective, nbest.score, rounding):
         if len(first) == k:
             break
         first.setdefault(nbest.tokens(place), place)
     return list(first.values())
 
 
-def ranking(worth: FloatColumn, model: FloatColumn, rounding: float) -> list[int]:
-    """Return all places, the highest worth first.
+def ranking(objective: FloatColumn, model: FloatColumn, rounding: float) -> list[int]:
+    """Return all places, the highest objective first.
 
-    Of those whose worth differs by no more than rounding the higher model score comes first, and
-    then the first place.
+    Of those that differ by no more than rounding the higher model score comes first, and then the
+    first place.
     """
-    order = np.argsort(-worth, kind="stable")
-    falls = -np.diff(worth[order], prepend=worth[order[:1]])
+    order = np.argsort(-objective, kind="stable")
+    falls = -np.diff(objective[order], prepend=objective[order[:1]])
     group = np.empty(len(order), np.int64)
     group[order] = np.cumsum(falls > rounding)
     places: list[int] = np.lexsort((-model, group)).tolist()

@@ -105,10 +105,10 @@ class FastConsensus(Method):
         number = count([pool.search for pool in pools]), count(sources)
         found: list[Consensus] = []
         for pool in pools:
-            worth = _bleu(pool.search, posteriors, weights)
-            for entry in pool.select_highest(worth, k):
+            objective = _bleu(pool.search, posteriors, weights)
+            for entry in pool.select_highest(objective, k):
                 each = pool.hypothesis(entry)
-                found.append(Consensus(each, float(worth[entry]), self.name, True, *number))
+                found.append(Consensus(each, float(objective[entry]), self.name, True, *number))
         first: dict[tuple[str, ...], Consensus] = {}
         for result in found:
             first.setdefault(result.tokens, result)
@@ -123,14 +123,14 @@ class _SentencePool(NamedTuple):
     hypothesis: Callable[[int], Hypothesis]
     distinct: bool
 
-    def select_highest(self, worth: FloatColumn, k: int) -> list[int]:
+    def select_highest(self, objective: FloatColumn, k: int) -> list[int]:
         """Return the ``k`` entries worth most, and all that are worth as much as the last."""
         if not self.distinct:
             nbest = self.search.space
-            found = _native.ranked_sentences(nbest.label, nbest.offset, worth, nbest.score, k)
+            found = _native.ranked_sentences(nbest.label, nbest.offset, objective, nbest.score, k)
             return [int(entry) for entry in found]
-        limit = np.partition(worth, -k)[-k] if k < len(worth) else -np.inf
-        return [int(entry) for entry in np.flatnonzero(worth >= limit)]
+        limit = np.partition(objective, -k)[-k] if k < len(objective) else -np.inf
+        return [int(entry) for entry in np.flatnonzero(objective >= limit)]
 
 
 def _pool(space: Space, number: int, order: int) -> _SentencePool:

@@ -61,7 +61,7 @@ from lattices.errors import OptionError, SpaceError, TooLargeError, argument
 from lattices.intersection import Alignment
 from lattices.intersection.automata import alignment_of
 from lattices.intersection.expectations import expectations, length_graph, list_graph
-from lattices.limits import MEMORY
+from lattices.limits import MEMORY, Limits
 from lattices.spaces import Forest, Hypothesis, NBest, Space
 from lattices.spaces.arguments import WHOLE
 from lattices.vocabulary import Vocabulary
@@ -436,7 +436,7 @@ def _moments(
     one = alignments[0].heaviest if alignments else 1.0
     constant, factor = values_by_length(metric, graph.graph.longest, one, how.normalised)
     found = expectations(
-        graph.graph, alignments, constant, factor, how.budget, how.negligible, memory=how.memory,
+        graph.graph, alignments, constant, factor, Limits(how.budget, how.memory), how.negligible,
     )  # fmt: skip
     if (found.pairs < 0).any():
         return None

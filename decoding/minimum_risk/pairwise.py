@@ -98,8 +98,8 @@ def rank(nbest: NBest, expected: FloatColumn, metric: Metric, k: int = 1) -> Int
     Expectations that differ by no more than 1e-12 are equal. Ties go to the higher model score,
     then to the first in the list.
     """
-    worth = expected if metric.higher_is_better else -expected
-    return ints(ranking(worth, nbest.score, ROUNDING)[:k])
+    objective = expected if metric.higher_is_better else -expected
+    return ints(ranking(objective, nbest.score, ROUNDING)[:k])
 
 
 #: what sums of scores in another order may differ by, with a wide margin
@@ -215,10 +215,10 @@ def confident_expectations(
 
     while count <= _MOST_DRAWS and len(alive) > 1:
         scored += hear(np.unique(drawn[:count]))
-        worth = check_expectations(known[drawn[:count]][:, alive], metric)
+        objective = check_expectations(known[drawn[:count]][:, alive], metric)
         times = rng.multinomial(count, np.full(count, 1.0 / count), size=_RESAMPLES)
-        means = times @ worth
-        leader = int(np.argmax(worth.sum(axis=0)))
+        means = times @ objective
+        leader = int(np.argmax(objective.sum(axis=0)))
         # equal candidates win against each other in all resamples, up to rounding
         wins = (means >= means[:, [leader]] - _ROUNDING).mean(axis=0)
         alive = alive[(wins > 1.0 - confidence) | (np.arange(len(alive)) == leader)]

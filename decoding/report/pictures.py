@@ -48,11 +48,11 @@ def select_neighbourhood(
     """
     best = best_path(lattice)
     path = np.asarray(oracle, dtype=np.int64)
-    worth = _detours(lattice, path.tolist())
-    keep = worth > -np.inf
+    objective = _detours(lattice, path.tolist())
+    keep = objective > -np.inf
     if keep.sum() > most:
         # arcs of equal value are added together, so whole detours are
-        keep = worth > np.sort(worth)[-most - 1]
+        keep = objective > np.sort(objective)[-most - 1]
     marks = np.zeros(lattice.num_arcs, dtype=np.int64)
     for arcs, mark in ((path, ORACLE), (best, ONE_BEST), (np.asarray(chosen, np.int64), MBR)):
         marks[arcs] |= mark

@@ -192,8 +192,8 @@ def _search_in_threads(function: Callable[[T], R], items: Sequence[T], workers: 
 def _search_list(nbest: NBest, evaluator: Evaluator, scale: float) -> HopeFear:
     check_filled([nbest])
     scores = scores_of(evaluator.metric, nbest_stats(evaluator, nbest))
-    worth = scale * quality(evaluator.metric, 1.0) * scores
-    values = (nbest.score + worth, nbest.score - worth, worth, nbest.score)
+    objective = scale * quality(evaluator.metric, 1.0) * scores
+    values = (nbest.score + objective, nbest.score - objective, objective, nbest.score)
     return HopeFear(
         *(
             score_hypothesis(nbest[find_first_best(nbest, each)], evaluator, True, "scorer")

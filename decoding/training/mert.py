@@ -139,8 +139,8 @@ def _choose(
     if not wide.any():
         now = int(np.searchsorted(left, 0.0, side="right")) - 1
         return now, 0.0
-    worth = np.where(wide, scores if metric.higher_is_better else -scores, -np.inf)
-    best = np.flatnonzero(wide & (worth == worth.max()))
+    objective = np.where(wide, scores if metric.higher_is_better else -scores, -np.inf)
+    best = np.flatnonzero(wide & (objective == objective.max()))
     order = np.lexsort((middle[best], np.abs(middle[best]), -width[best]))
     chosen = int(best[order[0]])
     return chosen, float(middle[chosen])

@@ -217,14 +217,14 @@ class MIRA(OnlineLearner):
             found.update(self._search_graphs(corpus, graphs))
         return [found[place] for place in places]
 
-    def _search_list(self, nbest: NBest, worth: FloatColumn) -> Constraints:
-        hope = find_first_best(nbest, nbest.score + self.scale * worth)
-        rivals = highest_entries(nbest, nbest.score - self.scale * worth, self.fears)
+    def _search_list(self, nbest: NBest, objective: FloatColumn) -> Constraints:
+        hope = find_first_best(nbest, nbest.score + self.scale * objective)
+        rivals = highest_entries(nbest, nbest.score - self.scale * objective, self.fears)
         if self.against_best:
             rivals.append(find_first_best(nbest, nbest.score))
         better = nbest[hope]
         constraints = [
-            constraint(better, nbest[rival], float(worth[hope] - worth[rival]))
+            constraint(better, nbest[rival], float(objective[hope] - objective[rival]))
             for rival in dict.fromkeys(rivals)
         ]
         return Constraints(constraints, True)

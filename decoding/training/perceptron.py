@@ -163,9 +163,9 @@ class Perceptron(OnlineLearner):
         with ThreadPoolExecutor(self.workers) as pool:
             return list(pool.map(rival, graphs))
 
-    def _of_list(self, nbest: NBest, worth: FloatColumn) -> Constraints:
-        aim = worth if self.towards == "oracle" else nbest.score + self.scale * worth
-        feared = nbest.score - self.scale * worth if self.against == "fear" else nbest.score
+    def _of_list(self, nbest: NBest, objective: FloatColumn) -> Constraints:
+        aim = objective if self.towards == "oracle" else nbest.score + self.scale * objective
+        feared = nbest.score - self.scale * objective if self.against == "fear" else nbest.score
         target, rival = find_first_best(nbest, floats(aim)), find_first_best(nbest, floats(feared))
-        loss = float(worth[target] - worth[rival])
+        loss = float(objective[target] - objective[rival])
         return Constraints([constraint(nbest[target], nbest[rival], loss)], True)

@@ -26,6 +26,7 @@ from fstmetrics.contract import can_search, has_machine, nbest_stats, quality
 from lattices.algorithms import k_best
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
+from lattices.limits import Limits
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 from lattices.spaces.features import FeatureMatrix
 
@@ -85,8 +86,8 @@ class MarginTerms:
         gradient = columns @ np.concatenate([count for _, count in results])
         value = sum(total for total, _ in results)
         for place in places:
-            features, worth = self._targets[place]
-            value += self._scale * worth - float(features @ weights)
+            features, objective = self._targets[place]
+            value += self._scale * objective - float(features @ weights)
             gradient = gradient - features
         return value / len(places), np.asarray(gradient / len(places))
 
@@ -250,8 +251,8 @@ class SoftmaxMargin(PairLearner):
         if not has_machine(evaluator):
             return None
         if isinstance(space, Forest):
-            return forest_graph(space, evaluator, self.budget)
-        return lattice_graph(space, evaluator, self.budget)
+            return forest_graph(space, evaluator, Limits(self.budget))
+        return lattice_graph(space, evaluator, Limits(self.budget))
 
     def round(self, task: TrainingTask) -> tuple[float, dict[str, Any]]:
         """Go towards the targets of the present weights."""
@@ -304,9 +305,11 @@ class SoftmaxMargin(PairLearner):
             space, target = corpus.spaces[place], searched.get(place)
             if graph is None:
                 space = self._lists[place].reweighted(corpus.mapping(weights))
-                worth = row_qualities(corpus.metric, nbest_stats(corpus.evaluator(place), space))
-                graph = list_graph(quality(corpus.metric, 1.0) * worth)
-                target = target or self._of_list(space, worth)
+                objective = row_qualities(
+                    corpus.metric, nbest_stats(corpus.evaluator(place), space)
+                )
+                graph = list_graph(quality(corpus.metric, 1.0) * objective)
+                target = target or self._of_list(space, objective)
             elif isinstance(space, NBest):
                 space = space.reweighted(corpus.mapping(weights))
                 target = self._of_list(space, corpus.qualities(place))
@@ -362,7 +365,7 @@ class SoftmaxMargin(PairLearner):
             for place, each in zip(places, found, strict=True)
         }
 
-    def _of_list(self, nbest: NBest, worth: FloatColumn) -> MarginTarget:
-        aim = worth if self.towards == "oracle" else nbest.score + self.scale * worth
+    def _of_list(self, nbest: NBest, objective: FloatColumn) -> MarginTarget:
+        aim = objective if self.towards == "oracle" else nbest.score + self.scale * objective
         chosen = find_first_best(nbest, floats(aim))
-        return MarginTarget(nbest[chosen], float(worth[chosen]))
+        return MarginTarget(nbest[chosen], float(objective[chosen]))

@@ -255,8 +255,10 @@ def _target(
     use = np.zeros(problem.slots)
     if isinstance(space, NBest):
         values = problem.exact_graph().gain
-        worth = quality(problem.evaluator.metric, 1.0) * values
-        chosen = find_first_best(space, floats(worth if scale is None else score + scale * worth))
+        objective = quality(problem.evaluator.metric, 1.0) * values
+        chosen = find_first_best(
+            space, floats(objective if scale is None else score + scale * objective)
+        )
         use[chosen] = 1.0
         return floats(use), float(values[chosen])
     if scale == 0.0:

@@ -13,6 +13,7 @@ from decoding import density_curve, oracle, plot, sample_data  # noqa: E402
 from fstmetrics import GRR, WER, WRR  # noqa: E402
 from lattices import Forest, Lattice, Vocabulary  # noqa: E402
 from lattices.intersection.rows import RowMachine, row_product  # noqa: E402
+from lattices.limits import Limits  # noqa: E402
 from tests.judges import paper_machine  # noqa: E402
 
 FOLDER = ROOT / "docs" / "drawings"
@@ -165,7 +166,7 @@ def _rows():
     arcs = [(0, 1, "the"), (0, 1, "a"), (0, 1, "one"), (1, 2, "cat"), (1, 2, "hat")]
     space = Lattice.from_arcs([*arcs, (2, 3, "sat"), (2, 3, "sad"), (2, 3, "mad")], finals=[3])
     machine = WRR().against([REFERENCE]).machine(space.vocabulary)
-    product = row_product(space, RowMachine(machine.automaton, steps=3), budget=1000)
+    product = row_product(space, RowMachine(machine.automaton, steps=3), Limits(1000))
     return product.graph.plot()
 
 

@@ -109,14 +109,14 @@ class LeBLEU(MatchingMetric):
             available = np.array([*other.values()])
             for at, (ngram, count) in enumerate(own.items()):
                 if count == 1:
-                    worth = float(best[at])
+                    matched = float(best[at])
                 else:
                     # the best occurrences: as many of each as the reference has, up to the count
                     order = np.argsort(-scores[at])
                     before = np.cumsum(available[order]) - available[order]
                     taken = np.clip(count - before, 0, available[order])
-                    worth = float(taken @ scores[at][order])
-                matches[len(ngram) - 1] += worth
+                    matched = float(taken @ scores[at][order])
+                matches[len(ngram) - 1] += matched
         totals = [max(0, len(words) - n) for n in range(self.order)]
         sizes = [len(" ".join(each)) for each in (words, reference)]
         return floats([*matches, *totals, *sizes])

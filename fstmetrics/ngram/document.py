@@ -127,8 +127,8 @@ class DocumentBLEU:
         steps = np.zeros((order + 2, len(self.stat_names)))
         steps[np.arange(1, order + 1), np.arange(order)] = 1.0
         steps[order + 1, order : 2 * order + 1] = 1.0
-        worth = self.scores(self.statistics / self.segments + steps)
-        more = (worth[1:] - worth[0]).tolist()
+        values = self.scores(self.statistics / self.segments + steps)
+        more = (values[1:] - values[0]).tolist()
         return Factors(more[-1], tuple(more[:-1]))
 
     def moved(self, stats: FloatColumn, decay: float) -> DocumentBLEU:

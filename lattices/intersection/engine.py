@@ -51,14 +51,14 @@ class Ranked(NamedTuple):
     ----------
     paths : list of int32 columns
         A path or derivation of each sentence, as :attr:`Found.arcs`; best (or worst) first.
-    road : str
+    method : str
         How they were found, for reports.
     proven : bool
         Whether there are no better (or worse) ones.
     """
 
     paths: list[IntColumn]
-    road: str
+    method: str
     proven: bool = True
 
 

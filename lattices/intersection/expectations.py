@@ -21,7 +21,7 @@ from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.intersection.automata import Alignment, list_columns
 from lattices.intersection.engine import name_space_in_errors
-from lattices.limits import MEMORY
+from lattices.limits import MEMORY, Limits
 from lattices.spaces import Lattice
 
 
@@ -87,10 +87,8 @@ def expectations(
     alignments: Sequence[Alignment],
     constant: FloatColumn,
     factor: FloatColumn,
-    budget: int,
+    limits: Limits,
     negligible: float = 0.0,
-    *,
-    memory: int = MEMORY,
 ) -> Expectations:
     """Return mean and variance of a value under each of several alignments, over all paths.
 
@@ -103,6 +101,12 @@ def expectations(
     columns = alignment_set(alignments, graph.words, graph.longest)
     return Expectations(
         *_native.value_moments(
-            graph, columns, floats(constant), floats(factor), budget, min(memory, 2**62), negligible
+            graph,
+            columns,
+            floats(constant),
+            floats(factor),
+            limits.budget,
+            min(limits.memory, 2**62),
+            negligible,
         )
     )

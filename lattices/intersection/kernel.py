@@ -11,7 +11,7 @@ from lattices.errors import EngineError
 from lattices.intersection.automata import SearchMachine, alignments
 from lattices.intersection.engine import Found, Problem, Ranked, TargetSides, explain_too_large
 from lattices.intersection.rows import RowMachine, cut_lowest_path, lowest_path
-from lattices.limits import MEMORY, NO_LIMIT
+from lattices.limits import MEMORY, NO_LIMIT, Limits
 from lattices.spaces import Forest, Lattice
 
 #: pairs of a node and a matrix with which rows are the quicker way to the k best of a forest
@@ -68,7 +68,7 @@ class KernelEngine:
         """Return the ``k`` sentences of the highest value, or None beyond the budget.
 
         The product of a lattice with the machine always answers. Of a forest rows are the quicker
-        road, if they are few; if not, the product answers there, too, where the machine is made
+        way, if they are few; if not, the product answers there, too, where the machine is made
         of alignments and every word has a symbol.
         """
         from lattices.intersection import product_kbest
@@ -87,10 +87,9 @@ class KernelEngine:
             machine.automaton,
             k,
             weight,
-            min(budget, QUICK_PAIRS) if has_product else budget,
+            Limits(min(budget, QUICK_PAIRS) if has_product else budget, memory),
             worst=False,
             words=words,
-            memory=memory,
         )
         if by_rows is not None:
             return Ranked(by_rows, "rows")
@@ -118,20 +117,18 @@ class KernelEngine:
         from lattices.intersection import product_kbest
 
         space, machine = problem
-        weight = model_weight / machine.unit
+        weight, limits = model_weight / machine.unit, Limits(budget, memory)
         if isinstance(space, Forest):
             paths = product_kbest.rank_forest_sentences(
-                space, machine.automaton, k, weight, budget, worst=True, words=words, memory=memory
+                space, machine.automaton, k, weight, limits, worst=True, words=words
             )
             return None if paths is None else Ranked(paths, "rows")
         rows = RowMachine(machine.automaton, space.num_states)
         if k > 1:
             column = cast("IntColumn | None", words)
-            paths = product_kbest.worst_sentences(
-                space, rows, k, weight, budget, column, memory=memory
-            )
+            paths = product_kbest.worst_sentences(space, rows, k, weight, limits, column)
             return None if paths is None else Ranked(paths, "rows")
-        found = lowest_path(space, rows, model_weight=weight, budget=budget, memory=memory)
+        found = lowest_path(space, rows, limits, model_weight=weight)
         if found is not None:
             return Ranked([found[1]], "rows")
         widest = max(1, budget // space.num_states)

@@ -24,13 +24,14 @@ from lattices.errors import EngineError, SpaceError
 from lattices.intersection.automata import ANY, Automaton, SearchMachine, alignments
 from lattices.intersection.engine import explain_too_large, name_space_in_errors
 from lattices.intersection.rows import RowMachine, forest_row_product, row_product
-from lattices.limits import MEMORY
+from lattices.limits import MEMORY, Limits
 from lattices.spaces import Forest, Lattice
 from lattices.vocabulary import Vocabulary
 
 S = TypeVar("S", Lattice, Forest)
 #: pairs of a state or a node and a row that a product over sentences may have
 MOST_PAIRS = 1_000_000
+LIMITS = Limits(MOST_PAIRS)
 #: bytes of an arc of a product while it is made
 _ARC_BYTES = 100
 
@@ -163,7 +164,7 @@ def _pairs_of_arcs(
 
 
 def lattice_row_product(
-    lattice: Lattice, machine: SearchMachine, *, budget: int = MOST_PAIRS, memory: int = MEMORY
+    lattice: Lattice, machine: SearchMachine, limits: Limits = LIMITS
 ) -> Product[Lattice]:
     """Return the product of a lattice with a machine over sentences, each path once.
 
@@ -176,9 +177,9 @@ def lattice_row_product(
     [('a', 0.0), ('b', 1.0)]
     """
     rows = RowMachine(machine.automaton, lattice.num_states)
-    found = row_product(lattice, rows, budget, memory=memory)
+    found = row_product(lattice, rows, limits)
     if found is None:
-        raise _too_many_rows(lattice, budget, memory)
+        raise _too_many_rows(lattice, limits)
     graph = found.graph
     # every path ends once
     final = np.where(graph.final > -np.inf, found.final_gain + found.opening, -np.inf)
@@ -198,11 +199,11 @@ def states_behind(graph: Lattice, lattice: Lattice, origin: Array) -> IntColumn:
     return ints(state)
 
 
-def _too_many_rows(space: Lattice | Forest, budget: int, memory: int) -> Exception:
+def _too_many_rows(space: Lattice | Forest, limits: Limits) -> Exception:
     return explain_too_large(
         space,
-        f"its product with rows takes more than {budget} pairs, or more than "
-        f"{_native.in_bytes(memory)}",
+        f"its product with rows takes more than {limits.budget} pairs, or more than "
+        f"{_native.in_bytes(limits.memory)}",
     )
 
 
@@ -288,7 +289,7 @@ def forest_product(
 
 
 def forest_row_space(
-    forest: Forest, machine: SearchMachine, *, budget: int = MOST_PAIRS, memory: int = MEMORY
+    forest: Forest, machine: SearchMachine, limits: Limits = LIMITS
 ) -> Product[Forest]:
     """Return the product of a forest with a machine over sentences, each derivation once.
 
@@ -301,9 +302,9 @@ def forest_row_space(
     >>> sorted((each.text, each.score) for each in found.space.derivations())
     [('a', 0.0), ('b', 1.0)]
     """
-    found = forest_row_product(forest, machine.automaton, budget, memory=memory)
+    found = forest_row_product(forest, machine.automaton, limits)
     if found is None:
-        raise _too_many_rows(forest, budget, memory)
+        raise _too_many_rows(forest, limits)
     graph = found.graph
     # a node has edges, and they have the head of those of the forest
     node = np.zeros(found.pairs, np.int64)

@@ -21,7 +21,7 @@ from lattices.errors import EngineError
 from lattices.intersection.automata import Automaton, SearchMachine, alignments
 from lattices.intersection.engine import TargetSides, name_space_in_errors
 from lattices.intersection.rows import RowMachine, forest_row_product, row_product
-from lattices.limits import MEMORY
+from lattices.limits import MEMORY, Limits
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.forest import order_rows
 
@@ -54,17 +54,15 @@ def worst_sentences(
     machine: RowMachine,
     k: int,
     model_weight: float,
-    budget: int,
+    limits: Limits,
     words: IntColumn | None = None,
-    *,
-    memory: int = MEMORY,
 ) -> list[IntColumn] | None:
     """Return the paths of the ``k`` sentences of the lowest gain plus weighted model score.
 
-    None if the product with rows has more than ``budget`` pairs, or takes more than ``memory``
-    bytes. The other parameters are those of :func:`best_sentences`.
+    None if the product with rows takes more than ``limits``. The other parameters are those of
+    :func:`best_sentences`.
     """
-    product = row_product(lattice, machine, budget, memory=memory)
+    product = row_product(lattice, machine, limits)
     if product is None:
         return None
     word = lattice.label if words is None else words
@@ -124,13 +122,12 @@ def rank_forest_sentences(
     automaton: Automaton,
     k: int,
     model_weight: float,
-    budget: int,
+    limits: Limits,
     *,
     worst: bool,
     words: IntColumn | TargetSides | None = None,
-    memory: int = MEMORY,
 ) -> list[IntColumn] | None:
-    """Return the derivations of the ``k`` best or worst sentences, by rows; None beyond the budget.
+    """Return the derivations of the ``k`` best or worst sentences, by rows; None beyond the limits.
 
     Sentences are ranked by the gain of the automaton plus the model score weighted in units of
     gain. Ties go to the higher model score. The parameters are those of
@@ -143,12 +140,12 @@ def rank_forest_sentences(
     ...     [(0, [], ["a"], 0.1), (0, [], ["x"]), (0, [], ["y"]), (1, [0, 0], [1, 0])]
     ... )
     >>> machine = WRR().against(["b a"]).machine(forest.vocabulary)
-    >>> found = rank_forest_sentences(forest, machine.automaton, 2, 0.0, 100, worst=True)
+    >>> found = rank_forest_sentences(forest, machine.automaton, 2, 0.0, Limits(100), worst=True)
     >>> sorted(forest.hypothesis(edges).text for edges in found)
     ['a x', 'a y']
     """
     product = forest_row_product(
-        forest, automaton, budget, k=k, worst=worst, model_weight=model_weight, memory=memory
+        forest, automaton, limits, k=k, worst=worst, model_weight=model_weight
     )
     if product is None:
         return None

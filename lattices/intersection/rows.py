@@ -47,7 +47,7 @@ from lattices.algorithms.paths import explain_no_path
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.intersection.automata import Automaton
-from lattices.limits import MEMORY
+from lattices.limits import MEMORY, Limits
 from lattices.spaces import Forest, Lattice
 from lattices.spaces.forest import order_rows
 
@@ -159,16 +159,14 @@ class RowProduct:
         return self.graph.num_states
 
 
-def row_product(
-    lattice: Lattice, machine: RowMachine, budget: int, *, memory: int = MEMORY
-) -> RowProduct | None:
-    """Return the product of a lattice with rows, or None if it has more than ``budget`` pairs.
+def row_product(lattice: Lattice, machine: RowMachine, limits: Limits) -> RowProduct | None:
+    """Return the product of a lattice with rows, or None if it takes more than ``limits``.
 
-    None, too, if rows, pairs and arcs take more than ``memory`` bytes. Cost: O(pairs x arcs out
+    These are on pairs, and on the bytes of rows, pairs and arcs. Cost: O(pairs x arcs out
     of a lattice state), and a row's arcs for each new pair of a row and a word class.
     """
     try:
-        found = _native.row_product(lattice.columns, machine.native, budget, memory)
+        found = _native.row_product(lattice.columns, machine.native, *limits)
     except SpaceError:
         raise explain_no_path(lattice) from None
     if found is None:
@@ -194,20 +192,15 @@ _ANY_NUMBER = 2**31 - 1
 
 
 def lowest_path(
-    lattice: Lattice,
-    machine: RowMachine,
-    *,
-    model_weight: float,
-    budget: int,
-    memory: int = MEMORY,
+    lattice: Lattice, machine: RowMachine, limits: Limits, *, model_weight: float
 ) -> tuple[float, IntColumn] | None:
     """Return the lowest gain plus weighted model score of a sentence, and the arcs of its path.
 
-    The model weight is in units of the automaton's gain. None if more than ``budget`` prefixes
-    have to be kept, or if they and their rows take more than ``memory`` bytes. Of several
+    The model weight is in units of the automaton's gain. None if more prefixes than
+    ``limits.budget`` have to be kept, or if they and their rows take more bytes. Of several
     sentences the one with the highest model score is found.
     """
-    return _search(lattice, machine, model_weight, budget, memory, 0)
+    return _search(lattice, machine, model_weight, limits, 0)
 
 
 def cut_lowest_path(
@@ -226,7 +219,7 @@ def cut_lowest_path(
     most = memory // (machine.native.row_bytes * max(1, lattice.num_arcs))
     widest = min(widest, max(1, most))
     while widest > 0:
-        found = _search(lattice, machine, model_weight, _ANY_NUMBER, memory, widest)
+        found = _search(lattice, machine, model_weight, Limits(_ANY_NUMBER, memory), widest)
         if found is not None:
             return found
         widest //= 2
@@ -237,11 +230,11 @@ def cut_lowest_path(
 
 
 def _search(
-    lattice: Lattice, machine: RowMachine, model_weight: float, pairs: int, memory: int, widest: int
+    lattice: Lattice, machine: RowMachine, model_weight: float, limits: Limits, widest: int
 ) -> tuple[float, IntColumn] | None:
     weight = float(model_weight) / machine.unit
     try:
-        found = _native.lowest_path(lattice.columns, machine.native, weight, pairs, memory, widest)
+        found = _native.lowest_path(lattice.columns, machine.native, weight, *limits, widest)
     except SpaceError:
         raise explain_no_path(lattice) from None
     return None if found is None else (found[0] * machine.unit, ints(found[1]))
@@ -332,17 +325,16 @@ class ForestRowProduct(NamedTuple):
 def forest_row_product(
     forest: Forest,
     automaton: Automaton,
-    budget: int,
+    limits: Limits,
     *,
     k: int = 0,
     worst: bool = False,
     model_weight: float = 0.0,
-    memory: int = MEMORY,
 ) -> ForestRowProduct | None:
-    """Return the product of a forest with rows, or None if it has more than ``budget`` pairs.
+    """Return the product of a forest with rows, or None if it takes more than ``limits``.
 
-    None, too, if more than ``STEPS * budget`` edges (and ``LEAST_STEPS``) have to be looked at, or
-    if more than ``memory`` bytes have to be kept.
+    None, too, if more edges than ``STEPS`` for each pair of the budget (and ``LEAST_STEPS``) have
+    to be looked at.
     """
     steps = int(min(_native.longest_sentence(forest.columns), 2.0**31))
     machine = RowMachine(automaton, steps)
@@ -350,9 +342,8 @@ def forest_row_product(
         forest.columns,
         machine.native,
         _native.ForestRowAim(-1.0 if worst else 1.0, model_weight / machine.unit, k),
-        budget,
-        memory,
-        max(STEPS * budget, LEAST_STEPS),
+        *limits,
+        max(STEPS * limits.budget, LEAST_STEPS),
         MOST_CELLS,
     )
     if found is None:

@@ -11,6 +11,7 @@ from lattices import Lattice
 from lattices.intersection import rows as rows_module
 from lattices.intersection.product_kbest import rank_forest_sentences
 from lattices.intersection.rows import RowMachine, forest_row_product, row_product
+from lattices.limits import Limits
 from lattices.spaces import Forest
 from tests.laws.test_product_kbest import METRICS, check_ties, ranking
 from tests.strategies import examples, sentences, small_forests, small_lattices
@@ -39,7 +40,7 @@ def derivations(graph, node=None):
 def test_every_derivation_carries_the_value_of_its_sentence(forest, references, metric):
     evaluator = metric.against([" ".join(words) for words in references])
     machine = evaluator.machine(forest.vocabulary)
-    product = forest_row_product(forest, machine.automaton, 10_000)
+    product = forest_row_product(forest, machine.automaton, Limits(10_000))
     found = dict(derivations(product.graph))
     assert len(found) == len(derivations(product.graph))
     values = {each.arcs: evaluator.score(each.tokens) for each in forest.derivations()}
@@ -64,7 +65,7 @@ def test_ranked_equals_enumeration(forest, references, metric, weight, k, worst)
     evaluator = metric.against([" ".join(words) for words in references])
     machine = evaluator.machine(forest.vocabulary)
     edges = rank_forest_sentences(
-        forest, machine.automaton, k, weight / machine.unit, 10_000, worst=worst
+        forest, machine.automaton, k, weight / machine.unit, Limits(10_000), worst=worst
     )
     found = [forest.hypothesis(each.tolist()) for each in edges]
     wanted = ranking(forest, evaluator, weight, -1.0 if worst else 1.0)
@@ -85,7 +86,7 @@ def test_ranked_equals_enumeration(forest, references, metric, weight, k, worst)
 def test_ties_among_the_worst(forest, reference, metric, k):
     evaluator = metric.against([" ".join(reference)])
     machine = evaluator.machine(forest.vocabulary)
-    edges = rank_forest_sentences(forest, machine.automaton, k, 0.0, 10_000, worst=True)
+    edges = rank_forest_sentences(forest, machine.automaton, k, 0.0, Limits(10_000), worst=True)
     found = [forest.hypothesis(each.tolist()) for each in edges]
     check_ties(found, ranking(forest, evaluator, 0.0, -1.0), k)
 
@@ -95,21 +96,21 @@ def test_ties_among_the_worst(forest, reference, metric, k):
 def test_the_forest_of_a_lattice_has_no_more_pairs_than_the_lattice(lattice, reference, metric):
     machine = metric.against([" ".join(reference)]).machine(lattice.vocabulary)
     forest = Forest.from_lattice(lattice)
-    rows = row_product(lattice, RowMachine(machine.automaton, lattice.num_states), 10_000)
+    rows = row_product(lattice, RowMachine(machine.automaton, lattice.num_states), Limits(10_000))
     # the root, and final states that also go on
     bound = rows.pairs + 1 + lattice.num_states
-    assert forest_row_product(forest, machine.automaton, 10_000).pairs <= bound
+    assert forest_row_product(forest, machine.automaton, Limits(10_000)).pairs <= bound
 
 
 def test_dominated_pairs_are_left_out():
     words = [(0, [], [word], -float(rank)) for rank, word in enumerate("xyzabc")]
     forest = Forest.from_edges([*words, (1, [0] * 3, [0, 1, 2]), (2, [1, 1], [1, 0])])
     automaton = GRR().against(["a b c a"]).machine(forest.vocabulary).automaton
-    every = forest_row_product(forest, automaton, 10_000)
-    worst = forest_row_product(forest, automaton, 10_000, k=1, worst=True)
-    few = forest_row_product(forest, automaton, 10_000, k=3, worst=True)
+    every = forest_row_product(forest, automaton, Limits(10_000))
+    worst = forest_row_product(forest, automaton, Limits(10_000), k=1, worst=True)
+    few = forest_row_product(forest, automaton, Limits(10_000), k=3, worst=True)
     assert worst.pairs < few.pairs < every.pairs
-    (found,) = rank_forest_sentences(forest, automaton, 1, 0.0, 10_000, worst=True)
+    (found,) = rank_forest_sentences(forest, automaton, 1, 0.0, Limits(10_000), worst=True)
     assert forest.hypothesis(found.tolist()).text == "x x x x x x"
 
 
@@ -118,12 +119,12 @@ def test_the_budget(monkeypatch):
         [*((0, [], [word]) for word in "abcx"), (1, [0, 0], [1, "b", 0]), (2, [1, 1], [0, 1])]
     )
     automaton = GRR().against(["a b c"]).machine(forest.vocabulary).automaton
-    pairs = forest_row_product(forest, automaton, 10_000).pairs
-    assert forest_row_product(forest, automaton, pairs).pairs == pairs
-    assert forest_row_product(forest, automaton, pairs - 1) is None
-    assert rank_forest_sentences(forest, automaton, 3, 0.0, 1, worst=True) is None
+    pairs = forest_row_product(forest, automaton, Limits(10_000)).pairs
+    assert forest_row_product(forest, automaton, Limits(pairs)).pairs == pairs
+    assert forest_row_product(forest, automaton, Limits(pairs - 1)) is None
+    assert rank_forest_sentences(forest, automaton, 3, 0.0, Limits(1), worst=True) is None
     monkeypatch.setattr(rows_module, "MOST_CELLS", 10)
-    assert forest_row_product(forest, automaton, 10_000) is None
+    assert forest_row_product(forest, automaton, Limits(10_000)) is None
 
 
 def test_sentences_that_cannot_be_written_down(monkeypatch):
@@ -131,7 +132,7 @@ def test_sentences_that_cannot_be_written_down(monkeypatch):
     doubling = [(node, [node - 1] * 2, [0, 1]) for node in range(1, 60)]
     forest = Forest.from_edges([(0, [], ["a"]), *doubling])
     automaton = WER().against(["b"]).machine(forest.vocabulary).automaton
-    assert rank_forest_sentences(forest, automaton, 1, 0.0, 10_000, worst=True) is None
+    assert rank_forest_sentences(forest, automaton, 1, 0.0, Limits(10_000), worst=True) is None
 
 
 def test_soft_matches_to_several_references_do_not_overflow():
@@ -139,7 +140,7 @@ def test_soft_matches_to_several_references_do_not_overflow():
     metric = GRR(similarity=AffixSimilarity(epsilon=0.5))
     machine = metric.against(["", "a a a a"]).machine(forest.vocabulary)
     for worst, wanted in ((True, [1, 0]), (False, [0, 1])):
-        found = rank_forest_sentences(forest, machine.automaton, 2, 0.0, 100, worst=worst)
+        found = rank_forest_sentences(forest, machine.automaton, 2, 0.0, Limits(100), worst=worst)
         assert [edges.tolist() for edges in found] == [[edge] for edge in wanted]
 
 
@@ -147,7 +148,7 @@ def test_reference_lattices():
     forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (0, [], ["x"]), (1, [0], [0])])
     lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])
     automaton = WER().against([lattice]).machine(forest.vocabulary).automaton
-    found = rank_forest_sentences(forest, automaton, 3, 0.0, 100, worst=True)
+    found = rank_forest_sentences(forest, automaton, 3, 0.0, Limits(100), worst=True)
     assert [forest.hypothesis(edges.tolist()).text for edges in found] in (
         ["x", "a", "b"],
         ["x", "b", "a"],

@@ -15,6 +15,7 @@ from fstmetrics import GRR, WER, WRR
 from lattices.formats.openfst.codec import decode, encode
 from lattices.intersection.openfst import acceptor_columns, transducer_columns
 from lattices.intersection.rows import RowMachine, row_product
+from lattices.limits import Limits
 from tests.judges import model_score, score_by_recursion
 from tests.laws.test_intersection import METRICS
 from tests.strategies import examples, sentences, small_lattices
@@ -91,7 +92,7 @@ def test_k_best_sentences_equal_enumeration(lattice, references, metric, worst, 
 @given(small_lattices(exact=True), st.lists(sentences(), min_size=1, max_size=2), METRICS)
 def test_the_product_holds_every_path_with_its_value(lattice, references, metric):
     machine = metric.against(references).machine(lattice.vocabulary)
-    product = row_product(lattice, RowMachine(machine.automaton, lattice.num_states), 10**6)
+    product = row_product(lattice, RowMachine(machine.automaton, lattice.num_states), Limits(10**6))
     graph = product.graph
     found = Counter()
     for path in graph.paths():

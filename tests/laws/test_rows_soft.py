@@ -33,6 +33,7 @@ from lattices.intersection.rows import (
     lowest_path,
     row_product,
 )
+from lattices.limits import Limits
 from lattices.spaces import Forest
 from tests.strategies import sentences, small_forests, small_lattices
 
@@ -133,7 +134,7 @@ def test_forests(forest, references, metric, weight, k, worst):
 @given(small_lattices(words=WORDS), REFERENCES, METRICS)
 def test_the_product_has_the_value_of_every_path(lattice, references, metric):
     machine = metric.against(references).machine(lattice.vocabulary)
-    product = row_product(lattice, RowMachine(machine.automaton, lattice.num_states), 10**6)
+    product = row_product(lattice, RowMachine(machine.automaton, lattice.num_states), Limits(10**6))
     graph = product.graph
     for path in graph.paths():
         arcs = list(path.arcs)
@@ -212,10 +213,10 @@ def test_rows_of_huge_gains_change_their_unit_and_not_the_answer(gain):
     machine = RowMachine(automaton, lattice.num_states)
     assert machine.unit == 2.0 ** math.floor(math.log2(machine.unit))
     assert largest_total(machine.automaton, lattice.num_states) < WIDEST
-    lowest, path = lowest_path(lattice, machine, model_weight=0.0, budget=1000)
+    lowest, path = lowest_path(lattice, machine, Limits(1000), model_weight=0.0)
     assert lowest == 2.5 * gain
     assert lattice.hypothesis(path.tolist()).text == "b b b b b"
-    ranked = worst_sentences(lattice, machine, 2, 0.0, 1000)
+    ranked = worst_sentences(lattice, machine, 2, 0.0, Limits(1000))
     assert [lattice.hypothesis(each.tolist()).text for each in ranked] == [
         "b b b b b",
         "a b b b b",
@@ -223,7 +224,7 @@ def test_rows_of_huge_gains_change_their_unit_and_not_the_answer(gain):
     (best,) = best_sentences(lattice, automaton, 1, 0.0)
     assert lattice.hypothesis(best.tolist()).text == "a a a a a"
     forest = Forest.from_lattice(lattice)
-    (found,) = rank_forest_sentences(forest, automaton, 1, 0.0, 1000, worst=True)
+    (found,) = rank_forest_sentences(forest, automaton, 1, 0.0, Limits(1000), worst=True)
     assert forest.hypothesis(found.tolist()).text == "b b b b b"
 
 
@@ -242,9 +243,9 @@ def test_the_model_weight_is_in_units_of_the_automaton():
     machine = RowMachine(_loop(2.0**60), 2)
     assert machine.unit > 1.0
     for weight, word, value in ((2.0**58, "b", 0.75), (2.0**60, "a", 1.0)):
-        lowest, path = lowest_path(lattice, machine, model_weight=weight, budget=9)
+        lowest, path = lowest_path(lattice, machine, Limits(9), model_weight=weight)
         assert (lattice.hypothesis(path.tolist()).text, lowest) == (word, value * 2.0**60)
-        (first,) = worst_sentences(lattice, machine, 1, weight, 9)
+        (first,) = worst_sentences(lattice, machine, 1, weight, Limits(9))
         assert first.tolist() == path.tolist()
 
 
@@ -263,7 +264,7 @@ def test_epsilon_arcs_on_a_cycle_count_for_every_word():
 def test_no_total_is_larger_than_the_bound(lattice, reference, metric):
     automaton = metric.against([reference]).machine(lattice.vocabulary).automaton
     assert fitting(automaton, lattice.num_states) == (automaton, 1.0)
-    product = row_product(lattice, RowMachine(automaton, lattice.num_states), 10**6)
+    product = row_product(lattice, RowMachine(automaton, lattice.num_states), Limits(10**6))
     bound = largest_total(automaton, lattice.num_states)
     for path in product.graph.paths():
         totals = np.cumsum([product.opening, *product.gain[list(path.arcs)]])

@@ -23,7 +23,7 @@ from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import SpaceError
 from lattices.intersection.rows import RowMachine, forest_row_product
-from lattices.limits import MEMORY
+from lattices.limits import Limits
 from lattices.spaces import Forest, Lattice, NBest
 
 
@@ -122,11 +122,11 @@ def value_line(machine: Machine, evaluator: Evaluator) -> tuple[float, float]:
 
 
 def lattice_graph(
-    lattice: Lattice, evaluator: CompiledEvaluator, budget: int
+    lattice: Lattice, evaluator: CompiledEvaluator, limits: Limits
 ) -> DerivationGraph | None:
     """Return the product of a lattice with rows.
 
-    None if it has more than ``budget`` pairs, or if the machine is not the metric itself but a
+    None if it takes more than ``limits``, or if the machine is not the metric itself but a
     bound of it or like it. Cost: that of the product.
     """
     prepared, machine = compile_for(lattice, evaluator)
@@ -143,7 +143,7 @@ def lattice_graph(
     constant, factor = value_line(machine, evaluator)
     try:
         found = row_derivations(
-            units.columns, rows.native, budget, MEMORY, factor * rows.unit, ints(arc_slot),
+            units.columns, rows.native, *limits, factor * rows.unit, ints(arc_slot),
             ints(final_slot),
         )  # fmt: skip
     except SpaceError:
@@ -167,17 +167,17 @@ def lattice_graph(
 
 
 def forest_graph(
-    forest: Forest, evaluator: CompiledEvaluator, budget: int
+    forest: Forest, evaluator: CompiledEvaluator, limits: Limits
 ) -> DerivationGraph | None:
     """Return the product of a forest with matrices of rows.
 
-    None if it has more than ``budget`` pairs, or if the machine is not the metric itself. Cost:
+    None if it takes more than ``limits``, or if the machine is not the metric itself. Cost:
     that of the product.
     """
     prepared, machine = compile_for(forest, evaluator)
     if machine.relation != "exact":
         return None
-    product = forest_row_product(prepared.space, machine.automaton, budget)
+    product = forest_row_product(prepared.space, machine.automaton, limits)
     if product is None:
         return None
     constant, factor = value_line(machine, evaluator)

@@ -25,6 +25,7 @@ from lattices.algorithms.trimming import find_useful_states
 from lattices.arrays import FloatColumn, floats
 from lattices.caching import cached_property
 from lattices.errors import OptionError
+from lattices.limits import Limits
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.arguments import WHOLE, check_filled
 from lattices.spaces.features import FeatureMatrix, Weights
@@ -124,8 +125,8 @@ class RiskProblem:
         if not has_machine(self.evaluator):
             return None
         if isinstance(self.space, Forest):
-            return forest_graph(self.space, self.evaluator, self.budget)
-        return lattice_graph(self.space, self.evaluator, self.budget)
+            return forest_graph(self.space, self.evaluator, Limits(self.budget))
+        return lattice_graph(self.space, self.evaluator, Limits(self.budget))
 
     def forget(self) -> None:
         """Drop :attr:`graph`, which may be large; it is made again when it is asked for."""

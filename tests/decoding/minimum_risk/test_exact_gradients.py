@@ -15,6 +15,7 @@ from fstmetrics import GRR, WRR
 from fstmetrics.alignment.metric import AlignmentMetric
 from lattices import Lattice
 from lattices.errors import SpaceError
+from lattices.limits import Limits
 from tests.judges import score_by_recursion
 from tests.strategies import sentences, small_lattices
 
@@ -45,7 +46,7 @@ def listed(
 def expected(
     lattice: Lattice, references: list[list[str]], metric: AlignmentMetric, scale: float
 ) -> Expectation:
-    graph = lattice_graph(lattice, metric.against(references), 1_000_000)
+    graph = lattice_graph(lattice, metric.against(references), Limits(1_000_000))
     assert graph is not None
     final = np.where(np.isfinite(lattice.final), lattice.final, 0.0)
     return expectation(graph, np.concatenate((lattice.score, final)), scale=scale)
@@ -93,10 +94,10 @@ def test_gradient_equals_differences(
 
 def test_budget_and_dead_lattices() -> None:
     lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "a"), (1, 2, "b")], finals=[2])
-    assert lattice_graph(lattice, GRR().against(["a b"]), 2) is None
+    assert lattice_graph(lattice, GRR().against(["a b"]), Limits(2)) is None
     dead = Lattice.from_arcs([(0, 1, "a")], finals=[2], states=3)
     with pytest.raises(SpaceError, match="no complete path"):
-        lattice_graph(dead, GRR().against(["a b"]), 1000)
+        lattice_graph(dead, GRR().against(["a b"]), Limits(1000))
 
 
 def test_distant_scores() -> None:

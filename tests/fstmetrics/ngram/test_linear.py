@@ -17,6 +17,7 @@ from lattices._native import sentence_ngrams
 from lattices.arrays import ints
 from lattices.intersection import ENGINES
 from lattices.intersection.rows import RowMachine, lowest_path
+from lattices.limits import Limits
 from tests.judges import linear_gain
 from tests.strategies import examples, sentences, small_lattices
 
@@ -57,7 +58,7 @@ def test_the_best_path_gains_most(lattice, references, metric, engine):
 def test_rows_have_one_value_a_sentence(lattice, references, metric):
     machine = metric.against(references).machine(lattice.vocabulary)
     rows = RowMachine(machine.automaton, lattice.num_states)
-    value, path = lowest_path(lattice, rows, model_weight=0.0, budget=100_000)
+    value, path = lowest_path(lattice, rows, Limits(100_000), model_weight=0.0)
     expected = min(gain(each.tokens, references, metric) for each in lattice.paths())
     assert value * machine.unit == pytest.approx(expected, abs=1e-6)
     tokens = lattice.hypothesis(path.tolist()).tokens
