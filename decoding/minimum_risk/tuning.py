@@ -67,7 +67,8 @@ class LinearGrid:
     def __post_init__(self) -> None:
         """Refuse values that mean nothing, before anything is computed."""
         for name in ("scales", "ps", "rs", "Ts"):
-            values = getattr(self, name)
+            values = tuple(map(float, getattr(self, name)))
+            object.__setattr__(self, name, values)
             if not values:
                 raise OptionError(f"no value for {argument(name)}, expected at least one")
             if len(set(values)) < len(values):
@@ -170,15 +171,7 @@ def tune_linear(
     spaces: Iterable[Space | Sequence[Space]],
     references: Sequence[Iterable[Reference]],
     metric: Metric,
-    *,
-    scales: Iterable[float] = SCALES,
-    ps: Iterable[float] = PRECISIONS,
-    rs: Iterable[float] = RATIOS,
-    Ts: Iterable[float] = UNIGRAMS,
-    order: int = 4,
-    word_penalty: float | None = None,
-    merge: str = "sum",
-    system_weights: Sequence[float] | None = None,
+    grid: LinearGrid | None = None,
 ) -> TuningTable:
     """Return what :class:`~decoding.minimum_risk.linear.Linear` scores at each point of a grid.
 
@@ -194,20 +187,12 @@ def tune_linear(
     ...     [(0, 1, "a", -1.0), (1, 2, "b"), (2, 5, "e"),
     ...      (0, 3, "x", -1.1), (0, 3, "y", -1.2), (3, 4, "c"), (4, 5, "d")], finals=[5]
     ... )
-    >>> table = tune_linear([lattice], [["x c d"]], WER(), scales=[1, 100], ps=[0.85], rs=[0.75])
+    >>> grid = LinearGrid(scales=(1, 100), ps=(0.85,), rs=(0.75,))
+    >>> table = tune_linear([lattice], [["x c d"]], WER(), grid)
     >>> [(point.scale, point.score) for point in table.points], table.one_best
     ([(1.0, 0.0), (100.0, 1.0)], 1.0)
     """
-    grid = LinearGrid(
-        scales=tuple(map(float, scales)),
-        ps=tuple(map(float, ps)),
-        rs=tuple(map(float, rs)),
-        Ts=tuple(map(float, Ts)),
-        order=order,
-        word_penalty=word_penalty,
-        merge=merge,
-        system_weights=None if system_weights is None else tuple(map(float, system_weights)),
-    )
+    grid = LinearGrid() if grid is None else grid
     rows = np.zeros((1 + len(grid.points), len(metric.stat_names)))
     segments = 0
     for space in spaces:

@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import decoding
 from decoding.plain_json import json_text
@@ -18,6 +18,11 @@ from decoding.report.segments import KINDS, oracle_label, word_aligner
 from decoding.report.systems import SystemReport, comparisons, pack
 from fstmetrics import Metric
 from lattices.errors import OptionError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from fstmetrics.statistics.resampling import ResamplingOptions
 
 #: in the order in which they are joined
 SCRIPTS = ("elements", "data", "charts", "summary", "errors", "list", "alignment", "lattice",
@@ -32,10 +37,8 @@ def write_page(
     labels: Sequence[str] = (),
     choices: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
-    samples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
     top: int = TOP,
+    **resampling: Unpack[ResamplingOptions],
 ) -> Iterator[bytes]:
     """Iterate over the parts of a page about one system, or about two side by side.
 
@@ -49,9 +52,9 @@ def write_page(
             raise OptionError(f"{system.name} has no segments")
         if not system.kinds:
             raise OptionError(f"{system.name} has no kind of result that all its segments have")
-    resampling: dict[str, Any] = {"samples": samples, "level": level, "seed": seed}
+    given: dict[str, Any] = {"samples": 1000, "level": 0.95, "seed": 0, **resampling}
     metrics = systems[0].metrics
-    contents = [system.content(**resampling, top=top) for system in systems]
+    contents = [system.content(**given, top=top) for system in systems]
     names = _metrics(metrics, labels)
     own = {each["signature"]: each["label"] for each in names}
     content = {
@@ -60,11 +63,11 @@ def write_page(
         "metrics": names,
         "aligner": str(word_aligner(metrics)),
         "kinds": {**KINDS, "oracle": oracle_label(own, *(each.oracles_of for each in systems))},
-        "resampling": resampling,
+        "resampling": given,
         "choices": choices,
         "settings": dict(settings or {}),
         "systems": contents,
-        "comparison": comparisons(systems, **resampling),
+        "comparison": comparisons(systems, **given),
     }
     style, script = _asset("page.css"), _script()
     head, rest = _asset("page.html").split("<!--data-->")

@@ -44,7 +44,7 @@ import numpy as np
 
 from lattices import _native
 from lattices.algorithms.paths import explain_no_path
-from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.intersection.automata import Automaton
 from lattices.limits import MEMORY, Limits
@@ -276,35 +276,6 @@ class Hypergraph(NamedTuple):
     root: int
 
 
-def hypergraph(
-    nodes: int,
-    root: int,
-    head: Array,
-    tail: Array,
-    tail_offset: Array,
-    symbol: Array,
-    symbol_offset: Array,
-    score: Array,
-    gain: Array,
-    origin: Array,
-) -> Hypergraph:
-    """Return the columns with the edges sorted by their heads, otherwise in the order given."""
-    order = ints(np.argsort(head, kind="stable"))
-    tails = order_rows(ints(tail), ints(tail_offset), order)
-    symbols = order_rows(ints(symbol), ints(symbol_offset), order)
-    in_offset = np.searchsorted(head[order], np.arange(nodes + 1))
-    return Hypergraph(
-        ints(head[order]),
-        *tails,
-        *symbols,
-        ints(in_offset),
-        floats(score[order]),
-        floats(gain[order]),
-        ints(origin[order]),
-        root,
-    )
-
-
 class ForestRowProduct(NamedTuple):
     """A hypergraph whose derivations carry the one value of their sentence.
 
@@ -349,17 +320,17 @@ def forest_row_product(
     if found is None:
         return None
     pairs, rows, head, origin, gain, tails, tails_offset = found
-    symbol, symbol_offset = order_rows(forest.symbol, forest.symbol_offset, ints(origin))
-    graph = hypergraph(
-        pairs,
-        pairs - 1,
-        head,
-        tails,
-        tails_offset,
-        symbol,
-        symbol_offset,
-        forest.score[origin],
-        gain * machine.unit,
+    # sorted by their heads, otherwise as they were found
+    order = ints(np.argsort(head, kind="stable"))
+    origin = ints(origin[order])
+    graph = Hypergraph(
+        ints(head[order]),
+        *order_rows(ints(tails), ints(tails_offset), order),
+        *order_rows(forest.symbol, forest.symbol_offset, origin),
+        ints(np.searchsorted(head[order], np.arange(pairs + 1))),
+        floats(forest.score[origin]),
+        floats(gain[order] * machine.unit),
         origin,
+        pairs - 1,
     )
     return ForestRowProduct(graph, pairs, rows)

@@ -85,11 +85,7 @@ class MosesGraph(Format):
         words = [
             split_words(hypotheses.target(row, factors)) for row in range(len(hypotheses.rows))
         ]
-        src, dst, final = hypotheses.graph()
-        return _chains(
-            vocabulary, src, dst, final, words, hypotheses.transitions(), *hypotheses.features(),
-            id=text.lstrip(BLANKS).split(" ", 1)[0],
-        )  # fmt: skip
+        return _chains(hypotheses, words, vocabulary, id=text.lstrip(BLANKS).split(" ", 1)[0])
 
 
 FORMAT = MosesGraph()
@@ -268,17 +264,11 @@ def _read_old_features(text: str) -> dict[str, float]:
 
 
 def _chains(
-    vocabulary: Vocabulary,
-    src: IntColumn,
-    dst: IntColumn,
-    final: FloatColumn,
-    phrases: Sequence[Sequence[str]],
-    score: FloatColumn,
-    features: FeatureMatrix | None,
-    feature_names: tuple[str, ...],
-    id: str,
+    hypotheses: _Hypotheses, phrases: Sequence[Sequence[str]], vocabulary: Vocabulary, id: str
 ) -> Lattice:
     """Return the lattice in which every phrase is a chain of arcs, one for each word."""
+    src, dst, final = hypotheses.graph()
+    features, feature_names = hypotheses.features()
     length = np.array([max(1, len(phrase)) for phrase in phrases], np.int64)
     stop = np.cumsum(length)
     arcs = int(stop[-1]) if len(stop) else 0
@@ -293,7 +283,7 @@ def _chains(
     tails[1:] = heads[:-1]
     tails[first] = src
     scores = np.zeros(arcs)
-    scores[first] = score
+    scores[first] = hypotheses.transitions()
     ends = np.append(final, np.full(int(inside.sum()), -np.inf))
     if features is not None:
         bounds = np.concatenate([[0], np.repeat(features.indptr[1:], length)])

@@ -20,7 +20,7 @@ import decoding
 import lattices
 from decoding.cli.main import build_parser, main
 from decoding.minimum_risk.mbr import method_with
-from decoding.minimum_risk.tuning import tune_linear
+from decoding.minimum_risk.tuning import LinearGrid, tune_linear
 from decoding.reranking import draw
 from decoding.training.learners import learner as learner_named
 from fstmetrics import Normalised, parse_metric
@@ -267,7 +267,7 @@ def read_trained(path: Path) -> Any:
 def tuned(space: Any, options: dict[str, Any]) -> Any:
     """Return the points of a grid."""
     metric = parse_metric(options.pop("metric", "bleu"))
-    table = tune_linear([space], [REFERENCES], metric, **options)
+    table = tune_linear([space], [REFERENCES], metric, LinearGrid(**options))
     return [[each.scale, each.p, each.r, each.T, each.score] for each in table.points]
 
 

@@ -13,7 +13,7 @@ from decoding import plot
 from decoding.cli.choice import tune_mbr
 from decoding.cli.main import main
 from decoding.cli.terminal import add_volume
-from decoding.minimum_risk.tuning import tune_linear
+from decoding.minimum_risk.tuning import LinearGrid, tune_linear
 from fstmetrics import WER
 from lattices import read
 from lattices.errors import FormatError, OptionError
@@ -51,10 +51,8 @@ def test_the_command_writes_the_table(tmp_path: Path, capsys: pytest.CaptureFixt
     header, *rows = [line.split("\t") for line in out.read_text().splitlines()]
     assert header == ["scale", "p", "r", "T", str(WER())]
     spaces = list(read(file))
-    table = tune_linear(
-        spaces, [space.references for space in spaces], WER(), scales=[1, 100], ps=[0.85],
-        rs=[0.75, 0.5],
-    )  # fmt: skip
+    tried = LinearGrid([1, 100], [0.85], [0.75, 0.5])
+    table = tune_linear(spaces, [space.references for space in spaces], WER(), tried)
     assert [tuple(map(float, row)) for row in rows] == [
         (point.scale, point.p, point.r, point.T, point.score) for point in table.points
     ]
@@ -74,10 +72,8 @@ def test_plot(tmp_path: Path) -> None:
     out = ("-q", "-o", str(tmp_path / "table.tsv"))
     assert command(str(file), "--metric", "wer", *grid, "--plot", str(picture), *out) == 0
     spaces = list(read(file))
-    table = tune_linear(
-        spaces, [space.references for space in spaces], WER(), scales=[1, 100], ps=[0.7, 0.85],
-        rs=[0.75],
-    )  # fmt: skip
+    tried = LinearGrid([1, 100], [0.7, 0.85], [0.75])
+    table = tune_linear(spaces, [space.references for space in spaces], WER(), tried)
     plot(table).save(again)
     assert picture.read_bytes() == again.read_bytes()
 

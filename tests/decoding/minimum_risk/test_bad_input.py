@@ -10,7 +10,7 @@ import pytest
 from decoding.minimum_risk.evidence import evidence_of
 from decoding.minimum_risk.mbr import METHODS, mbr
 from decoding.minimum_risk.pairwise import Pairwise
-from decoding.minimum_risk.tuning import tune_linear
+from decoding.minimum_risk.tuning import LinearGrid, tune_linear
 from fstmetrics import WER
 from lattices import Hypothesis, Lattice, NBest, OptionError, SpaceError
 from lattices.spaces import Forest
@@ -71,7 +71,7 @@ def test_a_bad_scale_is_refused_where_the_evidence_is_given_too(method, scale):
 @BAD_SCALES
 def test_tuning_refuses_the_same_scales(scale):
     with pytest.raises(OptionError, match="a scale is a finite number from 0 on"):
-        tune_linear([nbest_of(*SENTENCES)], [["a b c"]], WER(), scales=[1.0, scale])
+        tune_linear([nbest_of(*SENTENCES)], [["a b c"]], WER(), LinearGrid([1.0, scale]))
 
 
 @EVERY

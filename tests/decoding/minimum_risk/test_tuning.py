@@ -38,7 +38,9 @@ def test_every_point_is_what_decoding_scores(
     spaces = [space for space, _ in segments]
     references = [[reference] for _, reference in segments]
     options = {"scales": [0.5, 2.0], "ps": [0.5, 0.9], "rs": [0.7], "Ts": [1.0, 10.0]}
-    table = tune_linear(spaces, references, metric, order=2, word_penalty=word_penalty, **options)
+    table = tune_linear(
+        spaces, references, metric, LinearGrid(order=2, word_penalty=word_penalty, **options)
+    )
     assert len(table.points) == 8
     for point in table.points:
         method = Linear(p=point.p, r=point.r, T=point.T, order=2, word_penalty=word_penalty)
@@ -54,7 +56,7 @@ def test_every_point_is_what_decoding_scores(
 
 def test_equal_scores_stand_in_the_order_of_the_grid() -> None:
     lattice = Lattice.from_arcs([(0, 1, "a")], finals=[1])
-    table = tune_linear([lattice], [["a"]], WER(), scales=[2, 1], ps=[0.9, 0.5], rs=[0.7])
+    table = tune_linear([lattice], [["a"]], WER(), LinearGrid([2, 1], [0.9, 0.5], [0.7]))
     assert [(point.scale, point.p) for point in table.points] == [
         (2.0, 0.9), (2.0, 0.5), (1.0, 0.9), (1.0, 0.5),
     ]  # fmt: skip
@@ -79,7 +81,7 @@ def test_what_is_refused() -> None:
     )  # fmt: skip
     for options in wrong:
         with pytest.raises(OptionError):
-            tune_linear([lattice], [["a"]], WER(), **options)
+            tune_linear([lattice], [["a"]], WER(), LinearGrid(**options))
     with pytest.raises(OptionError, match="more spaces"):
         tune_linear([lattice] * 2, [["a"]], WER())
     with pytest.raises(OptionError, match="references for 2 segments"):
@@ -94,6 +96,6 @@ def test_real_lattices_gain_from_tuning(shared_data: Path) -> None:
     assert not any(isinstance(space, NBest) for space in spaces)
     references = [space.references for space in spaces]
     table = tune_linear(
-        spaces, references, BLEU(), scales=[1, 10, 30], ps=[0.6, 0.8], rs=[0.6, 0.75]
+        spaces, references, BLEU(), LinearGrid([1, 10, 30], [0.6, 0.8], [0.6, 0.75])
     )
     assert table.best.score >= table.one_best
