@@ -275,6 +275,28 @@ class Learner(ABC):
         self.state = {}
         self.random = np.random.default_rng(self.seed)
 
+    def check_options(
+        self,
+        from_one: Iterable[str] = (),
+        from_zero: Iterable[str] = (),
+        above_zero: Iterable[str] = (),
+        **words: Sequence[str],
+    ) -> None:
+        """Refuse options out of their range, and words that an option does not know."""
+        for name, known in words.items():
+            value = getattr(self, name)
+            if value not in known:
+                raise OptionError(f"{name} is one of {', '.join(known)}, not {value!r}")
+        for name in from_one:
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} is at least 1, not {getattr(self, name)}")
+        for name in from_zero:
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise OptionError(f"{name} is a number from 0 up, not {getattr(self, name)}")
+        for name in above_zero:
+            if not 0.0 < getattr(self, name) < np.inf:
+                raise OptionError(f"{name} is finite and greater than 0, not {getattr(self, name)}")
+
     @abstractmethod
     def begin(self, task: TrainingTask) -> float:
         """Begin a fit from the present weights; return the metric of the corpus under them."""

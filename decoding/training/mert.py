@@ -232,12 +232,7 @@ class MERT(Learner):
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
         super().__post_init__()
-        for name, least in (("restarts", 0), ("random_directions", 0), ("most_passes", 1)):
-            if getattr(self, name) < least:
-                raise OptionError(f"{name} is at least {least}, not {getattr(self, name)}")
-        for name in ("epsilon", "spread"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0.0):
-                raise OptionError(f"{name} is a number from 0 up, not {getattr(self, name)}")
+        self.check_options(("most_passes",), ("restarts", "random_directions", "epsilon", "spread"))
         if isinstance(self.fixed, str):
             raise OptionError(f"fixed is a list of names, not the text {self.fixed!r}")
         self.fixed = sorted(self.fixed)

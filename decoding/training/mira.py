@@ -16,7 +16,6 @@ from decoding.training.online import Constraints, OnlineLearner, highest_entries
 from decoding.training.training_corpus import LearnerCorpus
 from lattices.algorithms import best
 from lattices.arrays import Array, FloatColumn, floats
-from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest
 
 #: how often each multiplier may enter the active set
@@ -157,10 +156,7 @@ class MIRA(OnlineLearner):
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
         super().__post_init__()
-        if not 0.0 < self.C < np.inf:
-            raise OptionError(f"C is finite and greater than 0, not {self.C}")
-        if self.fears < 1:
-            raise OptionError(f"fears is at least 1, not {self.fears}")
+        self.check_options(("fears",), above_zero=("C",))
 
     def constraints_of(self, pair: HopeFear, higher_is_better: bool = True) -> list[Constraint]:
         """Return the constraints that hope beats fear, and the model's best."""
@@ -192,32 +188,8 @@ class MIRA(OnlineLearner):
                     moved[name] = moved.get(name, 0.0) + far * value
         return moved
 
-    def find_constraints(
-        self, corpus: LearnerCorpus, places: Sequence[int], weights: FloatColumn
-    ) -> list[Constraints]:
-        """Return for each segment that hope should beat its rivals."""
-        found: dict[int, Constraints] = {}
-        graphs: dict[int, Lattice | Forest] = {}
-        for place in places:
-            space = corpus.reweight(place, weights)
-            if isinstance(space, NBest):
-                found[place] = self._search_list(space, corpus.qualities(place))
-            else:
-                graphs[place] = space
-        if graphs and self.fears == 1:
-            judges = [corpus.evaluator(place) for place in graphs]
-            pairs = hope_fears(
-                list(graphs.values()), judges,
-                scale=self.scale, budget=self.budget, memory=self.memory, workers=self.workers,
-            )  # fmt: skip
-            up = corpus.metric.higher_is_better
-            for place, pair in zip(graphs, pairs, strict=True):
-                found[place] = Constraints(self.constraints_of(pair, up), pair.exact)
-        elif graphs:
-            found.update(self._search_graphs(corpus, graphs))
-        return [found[place] for place in places]
-
-    def _search_list(self, nbest: NBest, objective: FloatColumn) -> Constraints:
+    def search_list(self, nbest: NBest, objective: FloatColumn) -> Constraints:
+        """Return that the hope of a list should beat its rivals."""
         hope = find_first_best(nbest, nbest.score + self.scale * objective)
         rivals = highest_entries(nbest, nbest.score - self.scale * objective, self.fears)
         if self.against_best:
@@ -229,7 +201,24 @@ class MIRA(OnlineLearner):
         ]
         return Constraints(constraints, True)
 
-    def _search_graphs(
+    def search_graphs(
+        self, corpus: LearnerCorpus, graphs: dict[int, Lattice | Forest]
+    ) -> dict[int, Constraints]:
+        """Return that hope should beat its rivals."""
+        if self.fears > 1:
+            return self._search_fears(corpus, graphs)
+        judges = [corpus.evaluator(place) for place in graphs]
+        pairs = hope_fears(
+            list(graphs.values()), judges,
+            scale=self.scale, budget=self.budget, memory=self.memory, workers=self.workers,
+        )  # fmt: skip
+        up = corpus.metric.higher_is_better
+        return {
+            place: Constraints(self.constraints_of(pair, up), pair.exact)
+            for place, pair in zip(graphs, pairs, strict=True)
+        }
+
+    def _search_fears(
         self, corpus: LearnerCorpus, spaces: dict[int, Lattice | Forest]
     ) -> dict[int, Constraints]:
         """Return the same with several fears each."""

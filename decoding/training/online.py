@@ -19,7 +19,7 @@ from fstmetrics.contract import quality
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.limits import MEMORY
-from lattices.spaces import NBest
+from lattices.spaces import Forest, Lattice, NBest
 
 #: a loss with its gradient
 Loss = Callable[[FloatColumn], tuple[float, FloatColumn]]
@@ -215,11 +215,9 @@ class OnlineLearner(DocumentLearner):
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
         super().__post_init__()
-        for name in ("epochs", "batch", "workers", "budget", "memory"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} is at least 1, not {getattr(self, name)}")
-        if not 0.0 < self.scale < np.inf:
-            raise OptionError(f"scale is finite and greater than 0, not {self.scale}")
+        self.check_options(
+            ("epochs", "batch", "workers", "budget", "memory"), above_zero=("scale",)
+        )
         if not 0.0 <= self.settling < 1.0:
             raise OptionError(f"settling is from 0 to below 1, not {self.settling}")
 
@@ -228,11 +226,31 @@ class OnlineLearner(DocumentLearner):
         """How hope and fear are searched for."""
         return Search(budget=self.budget, memory=self.memory, workers=self.workers)
 
-    @abstractmethod
     def find_constraints(
         self, corpus: LearnerCorpus, places: Sequence[int], weights: FloatColumn
     ) -> list[Constraints]:
         """Return the constraints of some segments under the weights."""
+        found: dict[int, Constraints] = {}
+        graphs: dict[int, Lattice | Forest] = {}
+        for place in places:
+            space = corpus.reweight(place, weights)
+            if isinstance(space, NBest):
+                found[place] = self.search_list(space, corpus.qualities(place))
+            else:
+                graphs[place] = space
+        if graphs:
+            found.update(self.search_graphs(corpus, graphs))
+        return [found[place] for place in places]
+
+    @abstractmethod
+    def search_list(self, nbest: NBest, objective: FloatColumn) -> Constraints:
+        """Return the constraints of a list, whose entries the metric values so."""
+
+    @abstractmethod
+    def search_graphs(
+        self, corpus: LearnerCorpus, graphs: dict[int, Lattice | Forest]
+    ) -> dict[int, Constraints]:
+        """Return the constraints of lattices or forests, by their places."""
 
     @abstractmethod
     def constraints_of(self, pair: HopeFear, higher_is_better: bool = True) -> list[Constraint]:

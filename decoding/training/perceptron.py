@@ -7,8 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from decoding.extraction.oracle import find_oracles, rank_oracles
 from decoding.extraction.results import Oracle, score_hypothesis
 from decoding.training.hope_fear import HopeFear, find_first_best
@@ -17,7 +15,6 @@ from decoding.training.online import Constraints, OnlineLearner
 from decoding.training.training_corpus import LearnerCorpus
 from lattices.algorithms import best
 from lattices.arrays import FloatColumn, floats
-from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest
 
 #: what may be moved towards, and away from
@@ -96,12 +93,7 @@ class Perceptron(OnlineLearner):
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
         super().__post_init__()
-        if self.towards not in TOWARDS:
-            raise OptionError(f"towards is one of {', '.join(TOWARDS)}, not {self.towards!r}")
-        if self.against not in AGAINST:
-            raise OptionError(f"against is one of {', '.join(AGAINST)}, not {self.against!r}")
-        if not 0.0 < self.rate < np.inf:
-            raise OptionError(f"rate is finite and greater than 0, not {self.rate}")
+        self.check_options(above_zero=("rate",), towards=TOWARDS, against=AGAINST)
 
     def constraints_of(self, pair: HopeFear, higher_is_better: bool = True) -> list[Constraint]:
         """Return the one constraint that the sentence moved towards beats its rival."""
@@ -121,31 +113,23 @@ class Perceptron(OnlineLearner):
                     moved[name] = moved.get(name, 0.0) + change
         return moved
 
-    def find_constraints(
-        self, corpus: LearnerCorpus, places: Sequence[int], weights: FloatColumn
-    ) -> list[Constraints]:
-        """Return for each segment that its better sentence should beat its rival."""
-        found: dict[int, Constraints] = {}
-        graphs: dict[int, Lattice | Forest] = {}
-        for place in places:
-            space = corpus.reweight(place, weights)
-            if isinstance(space, NBest):
-                found[place] = self._of_list(space, corpus.qualities(place))
-            else:
-                graphs[place] = space
-        if graphs:
-            targets = find_oracles(
-                list(graphs.values()),
-                [corpus.evaluator(place) for place in graphs],
-                self.search,
-                model_weight=1.0 / self.scale if self.towards == "hope" else 0.0,
-            )
-            rivals = self._rivals(corpus, graphs)
-            for place, target, rival in zip(graphs, targets, rivals, strict=True):
-                loss = self.gain(corpus, target.score, rival.score)
-                wanted = constraint(target.hypothesis, rival.hypothesis, loss)
-                found[place] = Constraints([wanted], target.exact and rival.exact)
-        return [found[place] for place in places]
+    def search_graphs(
+        self, corpus: LearnerCorpus, graphs: dict[int, Lattice | Forest]
+    ) -> dict[int, Constraints]:
+        """Return that the better sentence of each should beat its rival."""
+        targets = find_oracles(
+            list(graphs.values()),
+            [corpus.evaluator(place) for place in graphs],
+            self.search,
+            model_weight=1.0 / self.scale if self.towards == "hope" else 0.0,
+        )
+        found = {}
+        rivals = self._rivals(corpus, graphs)
+        for place, target, rival in zip(graphs, targets, rivals, strict=True):
+            loss = self.gain(corpus, target.score, rival.score)
+            wanted = constraint(target.hypothesis, rival.hypothesis, loss)
+            found[place] = Constraints([wanted], target.exact and rival.exact)
+        return found
 
     def _rivals(
         self, corpus: LearnerCorpus, graphs: Mapping[int, Lattice | Forest]
@@ -163,7 +147,8 @@ class Perceptron(OnlineLearner):
         with ThreadPoolExecutor(self.workers) as pool:
             return list(pool.map(rival, graphs))
 
-    def _of_list(self, nbest: NBest, objective: FloatColumn) -> Constraints:
+    def search_list(self, nbest: NBest, objective: FloatColumn) -> Constraints:
+        """Return that the better sentence of a list should beat its rival."""
         aim = objective if self.towards == "oracle" else nbest.score + self.scale * objective
         feared = nbest.score - self.scale * objective if self.against == "fear" else nbest.score
         target, rival = find_first_best(nbest, floats(aim)), find_first_best(nbest, floats(feared))

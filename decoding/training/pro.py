@@ -161,16 +161,12 @@ class PRO(DocumentLearner):
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
         super().__post_init__()
-        for name in ("rounds", "candidates", "kept", "most_iterations", "size"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} is at least 1, not {getattr(self, name)}")
-        for name in ("threshold", "l2", "l1"):
-            if not 0.0 <= getattr(self, name) < np.inf:
-                raise OptionError(f"{name} is a number from 0 up, not {getattr(self, name)}")
-        if not 0.0 < self.rate < np.inf:
-            raise OptionError(f"rate is finite and greater than 0, not {self.rate}")
-        if self.keep not in KEPT:
-            raise OptionError(f"keep is one of {', '.join(KEPT)}, not {self.keep!r}")
+        self.check_options(
+            ("rounds", "candidates", "kept", "most_iterations", "size"),
+            ("threshold", "l2", "l1"),
+            ("rate",),
+            keep=KEPT,
+        )
         if not 0.0 < self.mix <= 1.0:
             raise OptionError(f"mix is above 0 and at most 1, not {self.mix}")
 

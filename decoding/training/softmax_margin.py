@@ -200,20 +200,13 @@ class SoftmaxMargin(PairLearner):
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
         super().__post_init__()
-        for name, choices in (("towards", TARGETS), ("optimiser", OPTIMISERS)):
-            if getattr(self, name) not in choices:
-                raise OptionError(
-                    f"{name} is one of {', '.join(choices)}, not {getattr(self, name)!r}"
-                )
-        for name in ("rounds", "iterations", "batch", "budget", "size", "workers"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} is at least 1, not {getattr(self, name)}")
-        for name in ("scale", "rate"):
-            if not 0.0 < getattr(self, name) < np.inf:
-                raise OptionError(f"{name} is finite and greater than 0, not {getattr(self, name)}")
-        for name in ("epsilon", "l2", "l1"):
-            if not 0.0 <= getattr(self, name) < np.inf:
-                raise OptionError(f"{name} is a number from 0 up, not {getattr(self, name)}")
+        self.check_options(
+            ("rounds", "iterations", "batch", "budget", "size", "workers"),
+            ("epsilon", "l2", "l1"),
+            ("scale", "rate"),
+            towards=TARGETS,
+            optimiser=OPTIMISERS,
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what a checkpoint has."""

@@ -132,19 +132,13 @@ class Risk(PairLearner):
             raise OptionError("at least one temperature is needed")
         for temperature in self.temperatures:
             self._estimation(temperature)
-        for name, choices in (("optimiser", OPTIMISERS), ("weighting", WEIGHTINGS)):
-            if getattr(self, name) not in choices:
-                raise OptionError(
-                    f"{name} is one of {', '.join(choices)}, not {getattr(self, name)!r}"
-                )
-        for name in ("rounds", "iterations", "batch", "workers"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} is at least 1, not {getattr(self, name)}")
-        for name in ("epsilon", "l2", "l1"):
-            if not 0.0 <= getattr(self, name) < np.inf:
-                raise OptionError(f"{name} is a number from 0 up, not {getattr(self, name)}")
-        if not 0.0 < self.rate < np.inf:
-            raise OptionError(f"rate is finite and greater than 0, not {self.rate}")
+        self.check_options(
+            ("rounds", "iterations", "batch", "workers"),
+            ("epsilon", "l2", "l1"),
+            ("rate",),
+            optimiser=OPTIMISERS,
+            weighting=WEIGHTINGS,
+        )
         if not np.isfinite(self.entropy):
             raise OptionError(f"entropy is finite, not {self.entropy}")
         if self.optimiser == "lbfgs" and self.beyond == "sample":

@@ -348,14 +348,9 @@ class XBLEU(CorpusLearner):
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
         super().__post_init__()
-        for name in ("order", "rounds", "iterations"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} is at least 1, not {getattr(self, name)}")
-        for name in ("epsilon", "l2", "l1"):
-            if not 0.0 <= getattr(self, name) < np.inf:
-                raise OptionError(f"{name} is a number from 0 up, not {getattr(self, name)}")
-        if not 0.0 < self.temperature < np.inf:
-            raise OptionError(f"a temperature is finite and greater than 0, not {self.temperature}")
+        self.check_options(
+            ("order", "rounds", "iterations"), ("epsilon", "l2", "l1"), ("temperature",)
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what a checkpoint has."""

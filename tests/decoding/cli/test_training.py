@@ -355,7 +355,7 @@ def test_bad_input(
         (["--set", "bounds={"], "learner mert: --set bounds is JSON, not '{'"),
         (["--set", "seed=1"], "seed is given by --seed"),
         (["--set", "restarts=1", "--set", "restarts=2"], "is given twice"),
-        (["--set", "restarts=-1"], "restarts is at least 0, not -1"),
+        (["--set", "restarts=-1"], "restarts is a number from 0 up, not -1"),
         (["--seed", "-1"], "no whole number from 0"),
         (["--resume"], "--resume needs --checkpoint"),
         (["--template", "x"], "--template goes with --weights-format moses"),

@@ -279,7 +279,7 @@ def test_a_damaged_checkpoint_is_one_clear_error(tmp_path):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"restarts": -1}, "restarts is at least 0"),
+        ({"restarts": -1}, "restarts is a number from 0 up"),
         ({"most_passes": 0}, "most_passes is at least 1"),
         ({"epsilon": float("nan")}, "epsilon is a number"),
         ({"fixed": "lm"}, "a list of names"),
