@@ -7,8 +7,13 @@ from lattices.registry import attach
 
 #: where names are that were here before
 _MOVED = {
+    "CorpusOracle": "decoding.extraction.corpus_oracle",
     "DensityPoint": "decoding.extraction.oracle",
     "Search": "decoding:PrefixSearch",
+    "ExpectedBLEU": "decoding.training.risk.xbleu",
+    "HopeFear": "decoding.training.hope_fear",
+    "InfoTask": "decoding.tasks.info",
+    "VocabularyWarning": "fstmetrics.references",
     "SizePoint": "decoding.extraction.oracle",
     "evidence_of": "decoding.minimum_risk.evidence",
     "statistics_front": "decoding.extraction.corpus_oracle",

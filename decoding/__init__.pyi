@@ -2,15 +2,11 @@ from .corpus.runner import (
     Done as Done,
     Failure as Failure,
     Segment as Segment,
-    VocabularyWarning as VocabularyWarning,
     run as run,
 )
 from .corpus.table import Table as Table
 from .extraction.best_paths import best_paths as best_paths
-from .extraction.corpus_oracle import (
-    CorpusOracle as CorpusOracle,
-    corpus_oracle as corpus_oracle,
-)
+from .extraction.corpus_oracle import corpus_oracle as corpus_oracle
 from .extraction.oracle import (
     Oracle as Oracle,
     density_curve as density_curve,
@@ -34,20 +30,15 @@ from .minimum_risk.rover import Rover as Rover
 from .minimum_risk.search import PrefixSearch as PrefixSearch
 from .plots import plot as plot
 from .tasks.choices import compare_choices as compare_choices
-from .tasks.info import InfoTask as InfoTask
 from .tasks.mbr import MBRTask as MBRTask
 from .tasks.oracle import OracleTask as OracleTask
-from .training.hope_fear import (
-    HopeFear as HopeFear,
-    hope_fear as hope_fear,
-    hope_fears as hope_fears,
-)
+from .training.hope_fear import hope_fear as hope_fear, hope_fears as hope_fears
 from .training.mert import MERT as MERT
 from .training.mira import MIRA as MIRA
 from .training.perceptron import Perceptron as Perceptron
 from .training.pro import PRO as PRO
 from .training.risk.learner import Risk as Risk
-from .training.risk.xbleu import XBLEU as XBLEU, ExpectedBLEU as ExpectedBLEU
+from .training.risk.xbleu import XBLEU as XBLEU
 from .training.softmax_margin import SoftmaxMargin as SoftmaxMargin
 from .sample import sample_data as sample_data
 from .version import __version__ as __version__

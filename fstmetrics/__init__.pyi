@@ -1,7 +1,3 @@
-from .alignment.metric import (
-    Edit as Edit,
-    Judgement as Judgement,
-)
 from .alignment.rates import CER as CER, GRR as GRR, WER as WER, WRR as WRR
 from .combination import Combination as Combination
 from .contract import (
@@ -38,7 +34,6 @@ from .signature import (
 from .similarity.affix import (
     AffixSimilarity as AffixSimilarity,
     Wildcards as Wildcards,
-    affix_distance as affix_distance,
 )
 from .similarity.modif import BLEUModif as BLEUModif, WERModif as WERModif
 from .similarity.vectors import (

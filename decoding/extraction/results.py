@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from decoding._native import OracleTable
-from fstmetrics import Edit, Evaluator
-from fstmetrics.alignment.metric import Judgement
+from fstmetrics import Evaluator
+from fstmetrics.alignment.metric import Edit, Judgement
 from fstmetrics.contract import abilities_of
 from lattices.arrays import FloatColumn, floats
 from lattices.records import PlainRecord

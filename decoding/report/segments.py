@@ -18,8 +18,8 @@ from decoding.report.pictures import select_neighbourhood, sentences
 from decoding.tasks.curve import CurveTask
 from decoding.tasks.mbr import MBRTask
 from decoding.tasks.segments import is_unscored
-from fstmetrics import WER, Edit, Evaluator, Metric, Normalised
-from fstmetrics.alignment.metric import AlignmentMetric, Judgement
+from fstmetrics import WER, Evaluator, Metric, Normalised
+from fstmetrics.alignment.metric import AlignmentMetric, Edit, Judgement
 from fstmetrics.contract import can_search, decomposes
 from fstmetrics.references import Reference, split_tokens
 from lattices.algorithms import best

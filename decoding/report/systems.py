@@ -13,7 +13,8 @@ import numpy as np
 
 from decoding.corpus.outcomes import Done, Failure, Failures
 from decoding.report.segments import KINDS, Rows, SegmentCurvePoints, SegmentReport
-from fstmetrics import Edit, Metric
+from fstmetrics import Metric
+from fstmetrics.alignment.metric import Edit
 from fstmetrics.statistics import Comparison, bootstrap, paired_bootstrap
 from fstmetrics.statistics.breakdown import frequent_errors, length_group, scores_by_group
 from fstmetrics.statistics.calibration import measure_quality

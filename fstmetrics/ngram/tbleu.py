@@ -26,8 +26,8 @@ class TBLEU(BLEU):
 
     Hypothesis and reference words are matched one to one, as many as there are in the
     shorter sentence, so that the sum of their affix distances AD
-    (:func:`fstmetrics.affix_distance`) is smallest. A word whose partner is at most
-    ``epsilon`` away is replaced by it and weighs ``1 - AD``; every other word stays and
+    (:func:`~fstmetrics.similarity.affix.affix_distance`) is smallest. A word whose partner is at
+    most ``epsilon`` away is replaced by it and weighs ``1 - AD``; every other word stays and
     weighs 1. An n-gram of the corrected sentence that the reference has counts by the mean
     weight of its words in the precision; everything else is BLEU's. With ``epsilon=0`` it is
     BLEU, to the last digit.
@@ -65,7 +65,7 @@ class TBLEU(BLEU):
     >>> evaluator = TBLEU(order=2, epsilon=0.2).against(["we walked home"])
     >>> evaluator.stats("we talked home").tolist()
     [2.8, 1.8, 3.0, 2.0, 3.0, 3.0]
-    >>> from fstmetrics import affix_distance
+    >>> from fstmetrics.similarity.affix import affix_distance
     >>> from fstmetrics.statistics import threshold_sweep
     >>> affix_distance("internationalisierung", "internationalisierungs") == 1 / 21
     True

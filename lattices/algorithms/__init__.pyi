@@ -1,5 +1,4 @@
 from .characters import CharacterLattice as CharacterLattice, to_characters as to_characters
-from .concatenation import concatenate as concatenate
 from .counting import (
     PathLengths as PathLengths,
     density as density,
@@ -38,4 +37,4 @@ from .pruning import (
 )
 from .sampling import sample as sample, sample_paths as sample_paths
 from .trimming import Trimmed as Trimmed, subset as subset, trim as trim
-from .union import union as union
+from .union import concatenate as concatenate, union as union

@@ -12,9 +12,9 @@ from fstmetrics import (
     WER,
     WRR,
     AffixSimilarity,
-    affix_distance,
     corpus_score,
 )
+from fstmetrics.similarity.affix import affix_distance
 from fstmetrics.testing import check_metric
 from lattices import Hypothesis, NBest
 from tests.judges import gain_by_recursion, score_by_recursion

@@ -8,9 +8,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fstmetrics import BLEU, TBLEU, WER, BLEUModif, Bllip, ParseTable, WERModif, affix_distance
+from fstmetrics import BLEU, TBLEU, WER, BLEUModif, Bllip, ParseTable, WERModif
 from fstmetrics.dependency.bllip import bllip_score
 from fstmetrics.dependency.parses import Parse
+from fstmetrics.similarity.affix import affix_distance
 from fstmetrics.similarity.vectors import WordVectors
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from decoding import OracleTask, VocabularyWarning, oracles, run
+from decoding import OracleTask, oracles, run
 from decoding.cli.main import main
 from fstmetrics import BLEU, CER, WER
+from fstmetrics.references import VocabularyWarning
 from lattices import Lattice
 from tests.decoding.cli.commandline import lattice_line
 

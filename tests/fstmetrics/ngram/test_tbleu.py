@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fstmetrics import BLEU, TBLEU, affix_distance, corpus_score, parse_metric
+from fstmetrics import BLEU, TBLEU, corpus_score, parse_metric
 from fstmetrics.contract import nbest_stats
 from fstmetrics.ngram.tbleu import matching
+from fstmetrics.similarity.affix import affix_distance
 from fstmetrics.testing import check_metric
 from lattices import Hypothesis, Lattice, NBest, OptionError
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fstmetrics import WER, AffixSimilarity, Wildcards, affix_distance, parse_metric
-from fstmetrics.similarity.affix import affix_distances, check_matrix
+from fstmetrics import WER, AffixSimilarity, Wildcards, parse_metric
+from fstmetrics.similarity.affix import affix_distance, affix_distances, check_matrix
 from lattices import OptionError
 
 # "A" and U+0081 share their last six bits, as do "a" and "!": the filter by letters sees one bit
