@@ -270,6 +270,24 @@ def open_calibration(arguments: argparse.Namespace, calibrated: bool) -> Calibra
     return found
 
 
+def add_plot(parser: argparse.ArgumentParser, what: str = "write a plot") -> None:
+    """Add the file for a picture."""
+    parser.add_argument(
+        "--plot", metavar="FILE", help=f"also {what}: .png, .svg or .pdf; needs matplotlib"
+    )
+
+
+def check_plot(arguments: argparse.Namespace) -> str:
+    """Return the format of the picture that is asked for, empty if none is; refuse what is none."""
+    if not arguments.plot:
+        return ""
+    if arguments.plot == STANDARD:
+        arguments.parser.error("--plot is a file")
+    from decoding.plots import plot_format
+
+    return plot_format(arguments.plot)
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the file to write."""
     parser.add_argument(

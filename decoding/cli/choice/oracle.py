@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 from decoding.cli.arguments import (
     FORMATS,
     LINES,
-    STANDARD,
     add_breakdown,
     add_inputs,
     add_metrics,
     add_output,
+    add_plot,
     add_references,
     add_search,
     check_inputs,
+    check_plot,
     counts,
     finite,
     open_references,
@@ -133,11 +134,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_densities,
         help="table of oracles of lattices pruned to D arcs a word, such as 2,5,10",
     )
-    parser.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="also draw that table: .png, .svg or .pdf; needs matplotlib",
-    )
+    add_plot(parser, "draw that table")
     parser.add_argument(
         "--model-weight",
         metavar="W",
@@ -193,8 +190,7 @@ def _check_curve(arguments: argparse.Namespace) -> None:
     others = [*_OF_SEGMENTS, "--corpus", "--summary", "--write-spaces", *_BREAKDOWN]
     # nothing is searched with --at: the k best of the model are scored
     _exclude(arguments, name, *others, *(_SEARCH if arguments.at else ()))
-    if arguments.plot == STANDARD:
-        arguments.parser.error("--plot is a file")
+    check_plot(arguments)
 
 
 #: what results of segments are asked for by, what looks into them, and what the search takes
@@ -342,10 +338,10 @@ def _write_curve(
     search: Search,
 ) -> int:
     """Write the table of oracles among more and more sentences or arcs."""
-    from decoding.plots import line_plots, plot_format
+    from decoding.plots import line_plots
     from decoding.tasks.curve import CurveTask
 
-    picture_format = plot_format(arguments.plot) if arguments.plot else ""
+    picture_format = check_plot(arguments)
     sizes, densities = (tuple(sorted(each or ())) for each in (arguments.at, arguments.densities))
     task = CurveTask(metrics, references, sizes, densities, search)
     summary = sum_up(arguments, task, "searched")

@@ -6,11 +6,12 @@ import argparse
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
-    STANDARD,
     add_inputs,
     add_output,
+    add_plot,
     add_references,
     check_inputs,
+    check_plot,
     explain_nothing_done,
     finite,
     make_settler,
@@ -78,12 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="sum",
         help="probability of a sentence: sum over its paths (default), or the max",
     )
-    parser.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="also draw scores over scales, a curve for each p: .png, .svg or .pdf; needs "
-        "matplotlib",
-    )
+    add_plot(parser, "draw scores over scales, a curve for each p")
     add_running(parser)
     add_output(parser)
 
@@ -92,13 +88,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "DEV")
     check_running(arguments)
-    if arguments.plot == STANDARD:
-        arguments.parser.error("--plot is a file")
     from decoding.corpus.outcomes import Failure, Failures
     from decoding.minimum_risk.tuning import TuningTask, tuning_table
-    from decoding.plots import line_plots, plot, plot_format
+    from decoding.plots import line_plots, plot
 
-    picture_format = plot_format(arguments.plot) if arguments.plot else ""
+    picture_format = check_plot(arguments)
     metric = parse_metric_option(arguments.metric)
     grid = _grid(arguments)
     references = open_references(arguments)

@@ -13,8 +13,10 @@ from decoding.cli.arguments import (
     add_inputs,
     add_normaliser,
     add_output,
+    add_plot,
     add_references,
     check_inputs,
+    check_plot,
     explain_nothing_done,
     finite,
     make_settler,
@@ -73,12 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_running(parser)
     add_output(parser)
     parser.add_argument("--summary", metavar="FILE", help="also write all numbers, as JSON")
-    parser.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="also draw reliability diagrams, before and held out; a file .png, .svg or .pdf "
-        "(needs matplotlib)",
-    )
+    add_plot(parser, "draw reliability diagrams, before and held out")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -98,10 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
         SegmentWords,
         fit_calibration,
     )
-    from decoding.plots import line_plots, plot_format, reliability_panel
+    from decoding.plots import line_plots, reliability_panel
     from lattices.registry import check_requirements
 
-    picture_format = plot_format(arguments.plot) if arguments.plot else ""
+    picture_format = check_plot(arguments)
     references = open_references(arguments)
     scales = tuple(dict.fromkeys([*(arguments.scales or SCALES), PLAIN_SCALE]))
     task = CalibrationTask(scales, references, arguments.normalise)

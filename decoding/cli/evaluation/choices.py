@@ -9,11 +9,13 @@ from decoding.cli.arguments import (
     add_inputs,
     add_metrics,
     add_output,
+    add_plot,
     add_references,
     add_resampling,
     add_search,
     add_table_format,
     check_inputs,
+    check_plot,
     finite,
     make_settler,
     open_references,
@@ -89,9 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "tsv, csv, parquet and json have both",
     )
     add_resampling(parser, 1000, "1000")
-    parser.add_argument(
-        "--plot", metavar="FILE", help="also write a plot: .png, .svg or .pdf; needs matplotlib"
-    )
+    add_plot(parser)
     add_search(parser)
     add_running(parser)
     add_table_format(parser)
@@ -102,13 +102,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "LATTICES")
     check_running(arguments)
-    if arguments.plot == "-":
-        arguments.parser.error("--plot is a file")
     from decoding.cli.output.choices import choice_panels, choices_report
-    from decoding.plots import line_plots, plot_format
+    from decoding.plots import line_plots
     from decoding.tasks.choices import BUDGET, KINDS, ChoicesTask, Comparing
 
-    picture_format = plot_format(arguments.plot) if arguments.plot else ""
+    picture_format = check_plot(arguments)
     arguments.budget = arguments.budget or BUDGET
     references = open_references(arguments)
     task = ChoicesTask(

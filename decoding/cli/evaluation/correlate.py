@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from decoding.cli.arguments import (
     add_metrics,
     add_output,
+    add_plot,
     add_references,
     add_resampling,
     add_systems,
     add_table_format,
     check_inputs,
+    check_plot,
     parse_metric_options,
     read_systems,
     resampling_progress,
@@ -60,9 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "segments; segment-level intervals always resample segments",
     )
     add_resampling(parser, 1000, "1000")
-    parser.add_argument(
-        "--plot", metavar="FILE", help="also write a plot: .png, .svg or .pdf; needs matplotlib"
-    )
+    add_plot(parser)
     add_table_format(parser)
     add_output(parser)
 
@@ -73,11 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
     if "-" in (arguments.human, arguments.plot):
         arguments.parser.error("--human and --plot are files")
     from decoding.cli.output.correlate import pictures, report_of
-    from decoding.plots import plot_format, scatter_plots
+    from decoding.plots import scatter_plots
     from fstmetrics.statistics.correlation import METHODS
     from fstmetrics.statistics.human import correlate_human, read_human
 
-    picture_format = plot_format(arguments.plot) if arguments.plot else ""
+    picture_format = check_plot(arguments)
     metrics = parse_metric_options(arguments)
     human = read_human(arguments.human, one_system=len(arguments.paths) == 1)
     files = _match(human, arguments.paths)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
     add_output,
+    add_plot,
     add_references,
     add_resampling,
     add_systems,
     add_table_format,
     check_inputs,
+    check_plot,
     parse_metric_option,
     positive,
     read_systems,
@@ -73,9 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             allow_abbrev=False,
         )
         add(study)
-        study.add_argument(
-            "--plot", metavar="FILE", help="also write a plot: .png, .svg or .pdf; needs matplotlib"
-        )
+        add_plot(study)
         add_table_format(study)
         add_output(study)
         add_volume(study)
@@ -86,12 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     arguments.parser = arguments.study_parser
     check_inputs(arguments, "HYPS")
-    if arguments.plot == "-":
-        arguments.parser.error("--plot is a file")
-    if arguments.plot:
-        from decoding.plots import plot_format
-
-        plot_format(arguments.plot)
+    check_plot(arguments)
     code: int = arguments.run_study(arguments)
     return code
 
@@ -240,7 +235,7 @@ def _score_judged(human: HumanScores, paths: Sequence[str]) -> dict[str, float]:
 
 def _write(arguments: argparse.Namespace, report: Report, panels: Sequence[Panel]) -> None:
     """Write the picture, if there is to be one, and the table."""
-    from decoding.plots import line_plots, plot_format
+    from decoding.plots import line_plots
 
-    picture = line_plots(panels, plot_format(arguments.plot)) if arguments.plot else b""
+    picture = line_plots(panels, check_plot(arguments)) if arguments.plot else b""
     write_report(arguments, report.write(arguments.format), picture)

@@ -13,8 +13,10 @@ from decoding.cli.arguments import (
     add_inputs,
     add_metrics,
     add_output,
+    add_plot,
     add_references,
     check_inputs,
+    check_plot,
     lower_name,
     open_references,
     option,
@@ -118,11 +120,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="continue an interrupted run from its checkpoint; the result is the same",
     )
     parser.add_argument("--history", metavar="FILE", help="also write a table (tsv) of all rounds")
-    parser.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="also draw objective and weights of all rounds: .png, .svg or .pdf; needs matplotlib",
-    )
+    add_plot(parser, "draw objective and weights of all rounds")
     parser.add_argument(
         "--weights-format",
         choices=("plain", "travatar", "moses"),
@@ -162,10 +160,7 @@ def _seed(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     _check_usage(arguments)
-    if arguments.plot:
-        from decoding.plots import plot_format
-
-        plot_format(arguments.plot)
+    check_plot(arguments)
     from decoding.cli.training.options import learner_options
     from decoding.training.learners import learner as learner_named
     from lattices.formats.weights import read_weights
@@ -196,8 +191,6 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         error("--average cannot be used with --decoder")
     elif arguments.plot and arguments.iterations < 2:
         error("--plot draws rounds of training, which --iterations 1 has none of")
-    if arguments.plot == STANDARD:
-        error("--plot is a file")
     if STANDARD in (arguments.start, arguments.template, *(arguments.dev or [])):
         error("--start, --template and --dev are files, not standard input")
     if arguments.dev_refs and not arguments.dev:

@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -97,7 +97,6 @@ def expectation(
 
 
 Estimator = Literal["rows", "list", "k-best", "samples"]
-ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 
 
 @dataclass(frozen=True, eq=False)

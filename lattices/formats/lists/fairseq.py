@@ -20,7 +20,6 @@ from lattices.options import Option
 from lattices.spaces import Hypothesis, NBest
 from lattices.vocabulary import Vocabulary
 
-_SPOKEN = re.compile(rb"^[HD]-[0-9]", re.MULTILINE)
 _LINE = re.compile(rb"([STHDPW])-([0-9]+)(?:\t|$)")
 
 
