@@ -67,26 +67,9 @@ def pairwise_accuracy(
 
     Parameters
     ----------
-    human
-        One number a system, higher is better.
-    metric
-        Its scores are turned so that higher is better.
-    stats
-        For each system its matrix of statistics, over the same segments.
-    resample : {"systems", "segments"}
-        What the interval is about, as in :func:`fstmetrics.statistics.correlate_systems`. Pairs of
-        a system with itself are left out of resamples of systems.
-    samples
-        Resamples for the interval; none if 0.
-    **resampling
-        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
-        and ``on_drawn``.
-
-    Raises
-    ------
-    OptionError
-        For numbers of systems or segments that differ, fewer than two systems, or an unknown
-        option.
+    human, metric, stats, resample, **resampling
+        As of :func:`fstmetrics.statistics.correlate_systems`. Pairs of a system with itself are
+        left out of resamples of systems.
 
     Examples
     --------
@@ -149,11 +132,8 @@ def soft_pairwise_accuracy(
         As in :func:`pairwise_accuracy`.
     permutations
         Exchanges for the p-values.
-    samples
-        Resamples of the systems for the interval; none if 0.
     **resampling
-        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
-        and ``on_drawn``.
+        As of :func:`pairwise_accuracy`, of the systems.
 
     Raises
     ------
@@ -283,12 +263,9 @@ def calibrated_accuracy(
     epsilon
         What is a tie of the metric; by default it is calibrated, on these data. One that was
         calibrated on other data makes an accuracy without optimism.
-    samples
-        Resamples of the segments for the interval, each with an epsilon of its own unless it is
-        given; none by default.
     **resampling
-        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
-        and ``on_drawn``.
+        As of :func:`pairwise_accuracy`, of the segments, each with an epsilon of its own unless it
+        is given; no ``samples`` by default.
 
     Raises
     ------

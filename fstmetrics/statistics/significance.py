@@ -266,20 +266,8 @@ def substitution_test(
 
     Parameters
     ----------
-    metric
-        What scores.
-    stats_a, stats_b
-        Statistics of the system and of the baseline, row by row of the same segments.
-    ties : {"drop", "split"}
-        Whether segments that change nothing are left out, or go to both sides by halves; one that
-        is left over is left out.
-    alternative : {"two-sided", "better", "worse"}
-        What is tested for: that a and b differ, that a is better, that it is worse.
-
-    Raises
-    ------
-    OptionError
-        For different numbers of segments, fewer than two, or an unknown option.
+    metric, stats_a, stats_b, ties, alternative
+        As of :func:`sign_test`; ties are segments that change nothing.
 
     References
     ----------
@@ -490,23 +478,10 @@ def randomization(
 
     Parameters
     ----------
-    metric
-        What scores.
-    stats_a, stats_b
-        Statistics of the system and of the baseline, row by row of the same segments.
     trials
         Number of shuffles.
-    alternative : {"two-sided", "better", "worse"}
-        What is tested for: that a and b differ, that a is better, that it is worse.
-    seed
-        A whole number, or a numpy generator.
-    on_drawn
-        Called with the number of shuffles in each block that is done, to show progress.
-
-    Raises
-    ------
-    OptionError
-        For different numbers of segments, fewer than two, or numbers outside their range.
+    metric, stats_a, stats_b, alternative, seed, on_drawn
+        As of :func:`paired_bootstrap`.
 
     References
     ----------

@@ -395,16 +395,8 @@ class Forest(SpaceBase):
         ----------
         best, oracle, mbr
             What to point out: derivations of this forest, or results that have one.
-        posteriors : Posteriors or column, optional
-            Of :func:`lattices.posteriors`: lines are as thick, and the number is beside the word.
-        scores : bool
-            Whether the model's scores are beside the words.
-
-        Raises
-        ------
-        SpaceError
-            If something to point out is not in the forest, or if the forest is too large to be
-            drawn: :func:`lattices.prune` it first.
+        posteriors, scores
+            As of :meth:`lattices.Lattice.plot`, which raises the same errors.
 
         Examples
         --------
