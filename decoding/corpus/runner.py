@@ -14,7 +14,6 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -67,7 +66,6 @@ class Processing(Protocol[T]):
 _Worked: TypeAlias = "tuple[list[Done[Any] | Failure], float, Overlap]"
 
 
-@dataclass
 class ResumePoint:
     """What a run that did not come to its end has done, for another one to go on from there.
 
@@ -79,8 +77,8 @@ class ResumePoint:
         The ids that have results; the next run adds its own.
     """
 
-    outcomes: int = 0
-    seen: SeenIds = field(default_factory=SeenIds)
+    def __init__(self, outcomes: int = 0) -> None:
+        self.outcomes, self.seen = outcomes, SeenIds()
 
     def add(self, outcome: Done[Any] | Failure) -> None:
         """Count one outcome."""
@@ -187,15 +185,12 @@ def _warn(problem: str) -> None:
     warnings.warn(problem, VocabularyWarning, stacklevel=2)
 
 
-@dataclass
 class _Work:
     """What is done with a batch, wherever that is."""
 
-    task: Any
-    options: dict[str, Any]
-    spellings: dict[str, str] = field(default_factory=lambda: dict(argument_spellings()))
-    overlap: Overlap = Overlap.UNKNOWN
-    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    def __init__(self, task: Any, options: dict[str, Any]) -> None:
+        self.task, self.options, self.spellings = task, options, dict(argument_spellings())
+        self.overlap, self.vocabulary = Overlap.UNKNOWN, Vocabulary()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what workers get: each has words of its own."""

@@ -505,6 +505,8 @@ def _read(
 
 def _read_by_position(file: str, chosen: Format | None) -> IndexedFormat | None:
     """Return the format of a file that can be read by position, or None."""
+    if chosen is not None and not isinstance(chosen, IndexedFormat):
+        return None
     if not os.path.isfile(file) or is_gzip(file):
         return None
     try:

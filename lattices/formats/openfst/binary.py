@@ -24,6 +24,7 @@ from lattices.formats.base import Format, Record, Unsupported, note_losses, requ
 from lattices.formats.fields import SIDE_OPTION
 from lattices.formats.openfst.codec import DecodedFst, SymbolTable, decode, encode, is_fst
 from lattices.formats.openfst.symbols import explain_missing_table, read_symbols, table_labels
+from lattices.formats.streams import file_id
 from lattices.interop import from_columns, symbol_table, to_columns
 from lattices.options import Option
 from lattices.spaces import Lattice, Space
@@ -67,7 +68,8 @@ class OpenFstBinary(Format):
         side = options.get("side", "output")
         found = decode(record.payload, record.path)
         symbols = _symbols(found, side, options)
-        return from_columns(found, vocabulary, side=side, symbols=symbols)
+        id = file_id(record.path, record.number, self.suffixes)
+        return from_columns(found, vocabulary, side=side, symbols=symbols, id=id)
 
     def write(
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any

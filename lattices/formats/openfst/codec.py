@@ -301,8 +301,14 @@ def decode(data: bytes, path: str = "") -> DecodedFst:
     arc_type = reader.string("the arc type")
     version, flags, _, start, states, arcs = reader.unpack("<iiQqqq", "the header")
     _check_type(fst_type, arc_type, version, path)
-    isymbols = reader.symbols() if flags & _HAS_ISYMBOLS else None
-    osymbols = reader.symbols() if flags & _HAS_OSYMBOLS else None
+    begin = reader.place
+    isymbols = osymbols = reader.symbols() if flags & _HAS_ISYMBOLS else None
+    table = data[begin : reader.place]
+    if flags & _HAS_OSYMBOLS and table and data.startswith(table, reader.place):
+        # an acceptor has one table twice
+        reader.place += len(table)
+    else:
+        osymbols = reader.symbols() if flags & _HAS_OSYMBOLS else None
     if fst_type == "vector":
         body = _vector_columns(reader, arc_type, states)
     else:
