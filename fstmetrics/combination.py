@@ -62,10 +62,10 @@ class Combination(Summable):
     under the sum, exactly where the parts' are exact. The size of a product is the product of the
     sizes, and of the numbers of references.
 
-    BLEU or chrF and metrics with machines, as in ``0.5*bleu + 0.5*grr``, are searched together in
-    lattices: the search by labels (:mod:`decoding.extraction.bleu_search`) has the machine's rows
-    beside the matches, and the sum of both bounds. Any other sum is for sentences and lists: take
-    the n-best list of a lattice for, say, ``bleu - ter``, since TER has no machine.
+    BLEU or chrF and metrics with machines, as in ``0.5*bleu + 0.5*grr``, are searched together: the
+    search by labels (:mod:`decoding.extraction.bleu_search`) has the machine's rows beside the
+    matches, and the sum of both bounds. Any other sum is for sentences and lists: take the n-best
+    list of a lattice for, say, ``bleu - ter``, since TER has no machine.
 
     Parameters
     ----------
@@ -327,9 +327,16 @@ class CombinedLabels(CombinedEvaluator):
         added = None
         if others:
             added = cast(CompiledEvaluator, Combination(others).against(self.references))
-        return clipped_matches(self.parts[place])._replace(
-            weight=abs(weight), added=added, fronts=False
-        )
+        matches = clipped_matches(self.parts[place])
+        read = "words" if added is None else _read(self.parts[place - 1])
+        plain = matches.units is None or matches.f_score is not None
+        characters = matches.characters and plain and not matches.lowercase
+        if read != "words" and not (characters and read == ("characters", matches.spaces)):
+            raise OptionError(
+                f"{self.metric} cannot search lattices and forests: its parts read different "
+                "tokens; take an n-best list (lattices.k_best)"
+            )
+        return matches._replace(weight=abs(weight), added=added, fronts=False)
 
 
 class CombinedSearcher(CombinedEvaluator):

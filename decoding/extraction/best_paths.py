@@ -82,8 +82,8 @@ def best_paths(
         return cast(S, choose_entries(space, best.tolist()))
     if not has_machine(evaluator):
         raise OptionError(
-            f"{evaluator.metric} has no machine to make a product with, of which all best paths "
-            "would be taken; the k best are to be had (oracle_kbest, in the shell -k)"
+            f"{evaluator.metric} has no machine, whose product with the space has the best paths; "
+            "the k best sentences are found without (oracle_kbest, in the shell -k)"
         )
     prepared, machine = compile_for(space, evaluator)
     part, kept = _taken_by_best(cast(Any, prepared.space), machine, memory)

@@ -10,6 +10,7 @@ why what is found is proven to be the best.
 In a sum with metrics that have a machine, such as ``0.5*bleu + 0.5*grr``, a label has the row of
 the machine (:mod:`lattices.intersection.rows`) beside its matches, and makes another one needless
 where it is nowhere below in either. What it can become is bounded by the sum of both bounds.
+Forests are then searched as lattices, if these are not too large.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from decoding.extraction.search import SEARCH, Search
 from fstmetrics.contract import (
     ROUNDING,
     ClippedMatches,
+    CompiledEvaluator,
     Evaluator,
     Prepared,
     clipped_matches,
-    compile_for,
     quality,
 )
 from lattices import _native
@@ -44,6 +45,7 @@ from lattices.algorithms.characters import to_pieces
 from lattices.algorithms.paths import explain_no_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
+from lattices.intersection.forest_as_lattice import as_lattice, best_parse
 from lattices.intersection.rows import fitting
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 from lattices.vocabulary import Vocabulary
@@ -144,7 +146,8 @@ def _labelled(
         return Labelled(some, bound)
     exact = problem.proves and all(each.exact for each in answers)
     paths = dict.fromkeys(tuple(path) for each in answers for path in each.paths)
-    found = [problem.hypothesis(path) for path in paths]
+    lowest = model_weight * (-1 if worst else 1) < 0
+    found = [problem.hypothesis(path, lowest) for path in paths]
     if len(problems) > 1:
         listed = NBest.from_hypotheses(found)
         places = rank_places(listed, evaluator, k, worst=worst, model_weight=model_weight)
@@ -197,6 +200,8 @@ class Problem(NamedTuple):
         and where each reference begins, the weight of the score, and what is added to it.
     proves : bool
         Whether what is best for the search is sure to be best under the metric.
+    words : int32 column, optional
+        Of the lattice that is searched, which may be that of a forest: the words of its arcs.
     """
 
     space: Lattice | Forest
@@ -205,6 +210,7 @@ class Problem(NamedTuple):
     prepared: Prepared[Any]
     given: Given
     proves: bool = True
+    words: IntColumn | None = None
 
     @property
     def constant(self) -> float:
@@ -227,9 +233,17 @@ class Problem(NamedTuple):
         ]
         return [self._replace(given=(columns, unit, word, *one, weight, added)) for one in alone]
 
-    def hypothesis(self, path: Sequence[int]) -> Hypothesis:
-        """Return the sentence of a path or derivation of the prepared space."""
-        return self.space.hypothesis(self.prepared.original(ints(path)))
+    def hypothesis(self, path: Sequence[int], lowest: bool = False) -> Hypothesis:
+        """Return the sentence of a path or derivation of the prepared space.
+
+        Of a forest that is searched as a lattice, its best derivation by the model, or the lowest.
+        """
+        found = self.prepared.original(ints(path))
+        if isinstance(self.space, Forest) and isinstance(self.prepared.space, Lattice):
+            label = cast(IntColumn, self.words)[list(found)]
+            words = [word for word in label.tolist() if word]
+            found = tuple(best_parse(self.space, words, lowest))
+        return self.space.hypothesis(found)
 
 
 class Answer(NamedTuple):
@@ -269,11 +283,16 @@ def make_problems(
         if isinstance(space, Forest):
             _native.check_sums(space.columns)
         matches = clipped_matches(evaluator)
-        prepared = _prepare(space, matches)
-        given = _to_native(space, prepared, matches)
-        added, proves = _add_machine(space, prepared, matches)
-        given = (*given, matches.weight, added)
-        problems.append(Problem(space, evaluator, matches, prepared, given, proves))
+        searched, added, proves = space, None, True
+        if matches.added is not None and isinstance(space, Forest):
+            # a part of a sentence has no row: the whole lattice is made, or refused
+            searched = as_lattice(space)
+        prepared = _prepare(searched, matches)
+        if matches.added is not None:
+            added, proves = _add_machine(cast(Lattice, searched), prepared, matches.added)
+        given = (*_to_native(searched, prepared, matches), matches.weight, added)
+        words = searched.label if isinstance(searched, Lattice) else None
+        problems.append(Problem(space, evaluator, matches, prepared, given, proves, words))
     return problems
 
 
@@ -316,34 +335,19 @@ def _prepare(space: Lattice | Forest, matches: ClippedMatches) -> Prepared[Any]:
 
 
 def _add_machine(
-    space: Lattice | Forest, prepared: Prepared[Any], matches: ClippedMatches
-) -> tuple[Added | None, bool]:
-    """Return the machine whose value is added, if any, and whether it is exact."""
-    if matches.added is None:
-        return None, True
-    if isinstance(space, Forest):
-        raise OptionError(
-            f"forest {space.id!r} cannot be searched under a sum of metrics with and without "
-            "machines, as lattices can; take its lattice or its n-best list (lattices.k_best)"
-        )
-    read, machine = compile_for(space, matches.added)
-    if read.space is space:
-        words = prepared.words(space)
-        label = cast("IntColumn", prepared.space.label if words is None else words)
-    elif len(read.space.label) == len(prepared.space.label) and (
-        read.space.vocabulary.decode(read.space.label)
-        == prepared.space.vocabulary.decode(prepared.space.label)
-    ):
-        label = read.space.label
-    else:
-        raise OptionError(
-            f"{matches.added.metric} reads other tokens than the metric it is added to: "
-            "take the n-best list (lattices.k_best)"
-        )
+    space: Lattice, prepared: Prepared[Any], added: CompiledEvaluator
+) -> tuple[Added, bool]:
+    """Return the machine whose value is added, and whether it is exact."""
+    words = prepared.words(space)
+    if added.prepare(space).space is space:
+        machine = added.machine(space.vocabulary, space.label)
+        label = space.label if words is None else cast(IntColumn, words)
+    else:  # characters, which are those of the other part
+        machine = added.machine(prepared.space.vocabulary, prepared.labels())
+        label = prepared.space.label
     automaton, unit = fitting(machine.automaton, prepared.space.num_states)
     rows = _native.RowTables(automaton.row_columns, False)
-    added = rows, automaton.row_columns, machine.unit * unit, label
-    return added, machine.proves
+    return (rows, automaton.row_columns, machine.unit * unit, label), machine.proves
 
 
 def _to_native(

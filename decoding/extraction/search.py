@@ -48,7 +48,7 @@ class Search:
     engine : {"auto", "kernel", "openfst"}
         Who intersects; ``auto`` is the kernel wherever it can run.
     budget : int
-        How many labels a search under BLEU may keep; of the k best and the worst, how many
+        How many labels a search under BLEU or chrF may keep; of the k best and the worst, how many
         prefixes, and of a forest pairs of a node and a matrix.
     memory : int
         How many bytes a search may take, by whatever engine; 2 GB if nothing is said.
@@ -72,7 +72,7 @@ class Search:
     budget: int = _described(
         DEFAULT_BUDGET,
         "N",
-        "maximum number of labels kept in a search under BLEU, and of prefixes in one for k best "
+        "maximum number of labels kept in a search under BLEU or chrF, and of prefixes for k best "
         "or worst; beyond it, a result is not proven (default: 1 million)",
     )
     memory: int = _described(

@@ -18,6 +18,7 @@ from lattices.intersection.automata import SearchMachine
 from lattices.intersection.engine import Engine, Found
 from lattices.limits import MEMORY
 from lattices.spaces.forest import Forest
+from lattices.spaces.lattice import Lattice
 
 #: the most states of a lattice that a forest is expanded to
 MOST_STATES = 100_000
@@ -45,14 +46,7 @@ def search_as_lattice(
     >>> search_as_lattice(ENGINE, forest, machine).arcs.tolist()
     [2, 1, 0]
     """
-    plain = replace(forest, features=None, feature_names=())
-    try:
-        lattice = to_lattice(plain, MOST_STATES)
-    except SpaceError as problem:
-        raise EngineError(
-            f"forest {forest.id!r} is searched as a lattice here, which would take more than "
-            f"{MOST_STATES} states: prune it, or take the kernel and references that are sentences"
-        ) from problem
+    lattice = as_lattice(forest)
     answer = engine.can_run(lattice, machine)
     if answer is not True:
         raise EngineError(f"forest {forest.id!r}, as a lattice: {engine.name}: {answer}")
@@ -61,6 +55,19 @@ def search_as_lattice(
         raise EngineError(f"forest {forest.id!r}: {engine.name} found no sentence")
     words = [word for word in lattice.label[found.arcs].tolist() if word]
     return Found(found.value, ints(best_parse(forest, words, model_weight < 0)), found.part)
+
+
+def as_lattice(forest: Forest) -> Lattice:
+    """Return the lattice of the derivations of a forest, without features; refused if too large."""
+    plain = replace(forest, features=None, feature_names=())
+    try:
+        return to_lattice(plain, MOST_STATES)
+    except SpaceError as problem:
+        raise EngineError(
+            f"forest {forest.id!r} is searched as a lattice here, which would take more than "
+            f"{MOST_STATES} states: prune it, take its n-best list, or the kernel and a metric and "
+            "references by which it searches forests"
+        ) from problem
 
 
 #: a node, and the words of a sentence from one place up to another

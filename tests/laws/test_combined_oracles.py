@@ -15,7 +15,7 @@ from decoding import oracle, oracle_kbest, worst
 from decoding.extraction import bleu_search
 from decoding.training.risk.expected import risk
 from fstmetrics import BLEU, BLEUSBP, CER, CHRF, GRR, TER, WER, WRR
-from fstmetrics.contract import quality
+from fstmetrics.contract import can_search, quality
 from lattices.errors import OptionError
 from tests.strategies import examples, sentences, small_forests, small_lattices
 
@@ -198,8 +198,23 @@ def test_what_cannot_be_searched_is_refused(metric, why):
     assert str(caught.value) == expected
 
 
-def test_forests_are_refused():
-    forest = lattices.Forest.from_edges([(0, [], ["a"])])
-    with pytest.raises(OptionError, match="forest '' cannot be searched under a sum"):
-        oracle(forest, (ADDED + GRR()).against(["a"]))
-    assert oracle(forest, (2 * ADDED).against(["a"])).exact
+@given(small_forests(), references, with_labels, quick, st.sampled_from([0.0, 0.5, -1.0]))
+def test_forests_by_labels_and_rows(forest, references, metric, quick, weight):
+    evaluator = metric.against(references)
+    with mock.patch.object(bleu_search, "QUICK", quick):
+        found = oracle(forest, evaluator, model_weight=weight)
+    values = [
+        quality(metric, evaluator.score(each.tokens)) + weight * each.score
+        for each in forest.derivations()
+    ]
+    assert found.exact
+    value = quality(metric, found.score) + weight * found.hypothesis.score
+    assert value == pytest.approx(max(values), abs=1e-9)
+
+
+def test_parts_that_read_different_tokens():
+    metric = CHRF() - CER()
+    lattice = lattices.Lattice.from_arcs([(0, 1, "a")], finals=[1])
+    assert not can_search(metric.against(["a"]))
+    with pytest.raises(OptionError, match="its parts read different tokens; take an n-best list"):
+        oracle(lattice, metric.against(["a"]))

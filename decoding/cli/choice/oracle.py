@@ -70,8 +70,9 @@ text  the words alone, an empty line for a segment that failed; kaldi: id and wo
 A summary of the corpus goes to standard error: what the model's own best would have scored,
 and what the oracles score, under every metric.
 
-BLEU is searched by labels, within --budget and --memory; all other metrics that search have
-a machine, whose best is always exact, or fails where it takes more than --memory.
+BLEU, chrF and sums with one of them are searched by labels, within --budget and --memory; all
+other metrics that search have a machine, whose best is always exact, or fails where it takes more
+than --memory.
 
 The best sentences need not make the best corpus, under BLEU and where references of several
 lengths are given for a segment. With --corpus the sentences are chosen together, for the score

@@ -42,8 +42,8 @@ column is what the corpus of these sentences scores under a metric.
                  over all sentences of the space: by expected edits under WER and WRR, by fast
                  consensus under BLEU, and against random sentences under other metrics
 
-Lists have rows for lists alone. Searches under BLEU keep 100,000 labels unless --budget says
-otherwise; what is not proven is marked.
+Lists have rows for lists alone. Searches under BLEU or chrF keep 100,000 labels unless
+--budget says otherwise; what is not proven is marked.
 """
 EXAMPLES = """\
 examples:

@@ -647,20 +647,27 @@ def test_a_model_without_scores_is_told(
             assert json.loads(summary.read_text())["unscored"] == count
 
 
-def test_bleu_searches_lattices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "metric", ["bleu:order=2,smooth=add-k", "chrf", "0.5*bleu:order=2,smooth=add-k + 0.5*wrr"]
+)
+def test_labels_search_lattices(
+    metric: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = several_lengths(tmp_path)
-    assert run(path, "--metric", "bleu:order=2,smooth=add-k", "--format", "jsonl") == 0
+    assert run(path, "--metric", metric, "--format", "jsonl") == 0
     printed = capsys.readouterr()
     assert [each["exact"] for each in objects(printed.out)] == [True, True]
     assert "engine labels" in printed.err
     assert "smoothing" not in printed.err
-    assert (
-        run(path, "--metric", "bleu:order=2,smooth=add-k", "--budget", 1, "--format", "jsonl") == 0
-    )
+    assert run(path, "--metric", metric, "--budget", 1, "--format", "jsonl") == 0
     printed = capsys.readouterr()
     assert [each["exact"] for each in objects(printed.out)] == [False, False]
     assert all(each["bound"] >= each["score"] for each in objects(printed.out))
     assert "a larger --budget or --memory may tell" in printed.err
+
+
+def test_bleu_searches_lattices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = several_lengths(tmp_path)
     summary = tmp_path / "summary.json"
     assert run(path, "--metric", "bleu:order=2", "--corpus", "--summary", summary) == 0
     written = json.loads(summary.read_text())
@@ -675,6 +682,10 @@ def test_bleu_searches_lattices(tmp_path: Path, capsys: pytest.CaptureFixture[st
     )
     assert run(path, "--metric", "bleu:tokenize=intl") == 2
     assert "tokenize=intl depends on what stands" in capsys.readouterr().err
+    assert run(path, "--metric", "bleu - ter") == 2
+    assert "cannot search a lattice: ter:case_sensitive=false has no machine" in (
+        capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("workers", [1, 2])
