@@ -8,6 +8,7 @@ from lattices.registry import attach
 #: where names are that were here before
 _MOVED = {
     "DensityPoint": "decoding.extraction.oracle",
+    "Search": "decoding:PrefixSearch",
     "SizePoint": "decoding.extraction.oracle",
     "evidence_of": "decoding.minimum_risk.evidence",
     "statistics_front": "decoding.extraction.corpus_oracle",

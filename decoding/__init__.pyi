@@ -31,7 +31,7 @@ from .minimum_risk.mbr import mbr as mbr, mbr_kbest as mbr_kbest
 from .minimum_risk.pairwise import Pairwise as Pairwise
 from .minimum_risk.method import Consensus as Consensus
 from .minimum_risk.rover import Rover as Rover
-from .minimum_risk.search import Search as Search
+from .minimum_risk.search import PrefixSearch as PrefixSearch
 from .plots import plot as plot
 from .tasks.choices import compare_choices as compare_choices
 from .tasks.info import InfoTask as InfoTask

@@ -109,15 +109,17 @@ def prefix_tree(label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order
     state but the first, and the mass and the best score of the entries that end in each.
     """
 
-def search_bleu(problems: Sequence[tuple[lattices._native.LatticeColumns | lattices._native.ForestColumns, Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]]], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scoring: tuple[int, float, bool, bool], lengths: tuple[int, bool], wanted: tuple[int, bool, bool, float], limits: tuple[int, int, int], workers: int) -> list[tuple[list[list[int]], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], float, bool, bool, int]]:
+def search_bleu(problems: Sequence[tuple[lattices._native.LatticeColumns | lattices._native.ForestColumns, Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], float, tuple[lattices._native.RowTables, lattices._native.RowAutomatonColumns, float, Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None]], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scoring: tuple[int, float, bool, bool, int, bool] | tuple[float, bool], wanted: tuple[int, bool, bool, float], limits: tuple[int, int, int], workers: int) -> list[tuple[list[list[int]], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], float, bool, bool, int]]:
     """
-    Search spaces for their best sentences under BLEU.
+    Search spaces for their best sentences under BLEU or chrF.
 
     A problem has a space's columns, the unit and the word of each arc or symbol, the
-    units of the references and where each reference begins. Scoring: smoothing, its
-    value, effective order or not, arithmetic mean or not; lengths: which is the
-    effective one, a strict penalty or not; wanted: k, the worst or not, the whole front
-    or not, the weight of the model score; limits: labels, bytes, and labels
+    units of the references and where each reference begins, the weight of the score, and
+    a machine that is added to it, if any: its rows, its columns, its unit, and the words
+    that it reads. Scoring of BLEU: smoothing, its value, effective order or not,
+    arithmetic mean or not, which the effective length is, a strict penalty or not; of
+    chrF: beta, the mean of all orders or not; wanted: k, the worst or not, the whole
+    front or not, the weight of the model score; limits: labels, bytes, and labels
     that are searched without a bound.
     Returns for each problem paths, their statistics, rows that dominate all others, a
     bound, whether a search was completed, whether it is proven, how many labels there

@@ -13,11 +13,15 @@ import numpy as np
 
 from fstmetrics.alignment.metric import AlignmentMetric
 from fstmetrics.contract import (
+    ClippedMatches,
     CompiledEvaluator,
     Evaluator,
     Metric,
     Prepared,
     S,
+    abilities_of,
+    can_search,
+    clipped_matches,
     corpus_stats,
     has_machine,
     metric_abilities_of,
@@ -27,7 +31,7 @@ from fstmetrics.contract import (
 from fstmetrics.machine import Machine, Relation
 from fstmetrics.normalisation.metric import Normalised, NormalisedEvaluator
 from fstmetrics.references import Reference, check_references
-from fstmetrics.summing import Summable, terms
+from fstmetrics.signature import Summable, terms
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.intersection.automata import ANY, FINEST_UNIT, Automaton, Part, make_explicit
@@ -56,8 +60,12 @@ class Combination(Summable):
     or characters), the sum has one, too: the product of theirs. The best alignment of one part does
     not depend on that of another, so one search finds the best sentence of a lattice or forest
     under the sum, exactly where the parts' are exact. The size of a product is the product of the
-    sizes, and of the numbers of references. Any other sum is for sentences and lists: take the
-    n-best list of a lattice for, say, ``0.5*bleu + 0.5*grr``.
+    sizes, and of the numbers of references.
+
+    BLEU or chrF and metrics with machines, as in ``0.5*bleu + 0.5*grr``, are searched together in
+    lattices: the search by labels (:mod:`decoding.extraction.bleu_search`) has the machine's rows
+    beside the matches, and the sum of both bounds. Any other sum is for sentences and lists: take
+    the n-best list of a lattice for, say, ``bleu - ter``, since TER has no machine.
 
     Parameters
     ----------
@@ -217,8 +225,11 @@ the second lower: write grr:n=4,alpha=1,beta=0 - wer
         """Return an evaluator for one segment."""
         given = check_references(references)
         parts = tuple(part.against(given) for part in self.parts)
-        read = {_read(part) for part in parts}
-        kind = CombinedSearcher if len(read) == 1 and None not in read else CombinedEvaluator
+        by_labels = [_searches_by_labels(part) for part in parts]
+        read = {_read(part) for part, labels in zip(parts, by_labels, strict=True) if not labels}
+        if len(read) > 1 or None in read or sum(by_labels) > 1:
+            return CombinedEvaluator(self, given, parts)
+        kind = CombinedLabels if any(by_labels) else CombinedSearcher
         return kind(self, given, parts)
 
 
@@ -237,6 +248,10 @@ def _spell(terms: Sequence[tuple[float, Metric]], spell: Any) -> str:
 
 def _number(weight: float) -> str:
     return repr(int(weight)) if weight.is_integer() else repr(weight)
+
+
+def _searches_by_labels(evaluator: Evaluator) -> bool:
+    return abilities_of(evaluator).clipped_matches is not None
 
 
 def _read(evaluator: Evaluator) -> Hashable:
@@ -289,6 +304,32 @@ class CombinedEvaluator:
     def list_stats(self, nbest: NBest) -> FloatColumn:
         """Return one row of statistics for each entry."""
         return floats(np.hstack([nbest_stats(part, nbest) for part in self.parts]))
+
+    def explain_refusal(self) -> str:
+        """Return why lattices and forests are not searched under the sum."""
+        for part in self.parts:
+            if not can_search(part):
+                return f"{part.metric} has no machine"
+        if sum(map(_searches_by_labels, self.parts)) > 1:
+            return "only one of its parts can be BLEU or chrF"
+        return "its parts read different tokens"
+
+
+class CombinedLabels(CombinedEvaluator):
+    """An evaluator with one part that is searched by labels, and others with a machine."""
+
+    def clipped_matches(self) -> ClippedMatches:
+        """Return what the one part is made of, with its weight and the sum of the others."""
+        by_labels = [_searches_by_labels(part) for part in self.parts]
+        place = by_labels.index(True)
+        weight, _ = self.metric.terms[place]
+        others = [*self.metric.terms[:place], *self.metric.terms[place + 1 :]]
+        added = None
+        if others:
+            added = cast(CompiledEvaluator, Combination(others).against(self.references))
+        return clipped_matches(self.parts[place])._replace(
+            weight=abs(weight), added=added, fronts=False
+        )
 
 
 class CombinedSearcher(CombinedEvaluator):

@@ -102,6 +102,15 @@ class ClippedMatches(NamedTuple):
     units : function or None
         The units of a word in themselves, lower case and characters included, where they are not
         the word or its characters; those of a sentence are those of its words.
+    f_score : (float, bool), optional
+        In place of smoothing and lengths, of chrF: beta, and whether each order has an F-score.
+        The reference that scores best counts.
+    weight : float
+        The score counts so often, beside what is added.
+    added : CompiledEvaluator, optional
+        A metric with a machine, whose value is added.
+    fronts : bool
+        Whether this is BLEU or its kin: then a corpus is chosen from fronts of statistics.
     """
 
     references: tuple[tuple[str, ...], ...]
@@ -112,6 +121,10 @@ class ClippedMatches(NamedTuple):
     spaces: bool
     lowercase: bool
     units: Callable[[str], Sequence[str]] | None = None
+    f_score: tuple[float, bool] | None = None
+    weight: float = 1.0
+    added: CompiledEvaluator | None = None
+    fronts: bool = True
 
 
 @lru_cache(maxsize=512)

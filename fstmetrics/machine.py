@@ -239,10 +239,24 @@ class Machine:
             classes = np.append(np.unique(self.automaton.label), len(words))
             size = len(words) + 1
         else:
+            self._check_words_of(words)
             classes = np.unique(words.label if isinstance(words, Lattice) else words.symbol)
             size = len(words.vocabulary)
         columns = acceptor_columns(self.automaton, ints(classes[classes > 0]), self.unit)
         return with_labels(columns, ints(np.arange(size)))
+
+    def _check_words_of(self, space: Lattice | Forest) -> None:
+        """Refuse a space in which the machine's labels are numbers of other words."""
+        own, other = self.vocabulary, space.vocabulary
+        if own is None or own is other:
+            return
+        for label in np.unique(self.automaton.label).tolist():
+            if label > EPSILON and (label >= len(other) or own.word(label) != other.word(label)):
+                raise OptionError(
+                    f"the machine was made for another vocabulary: its word {label} is "
+                    f"{own.word(label)!r}; make it for that of {type(space).__name__.lower()} "
+                    f"{space.id!r}"
+                )
 
     def symbols(self, vocabulary: Vocabulary, columns: FstColumns) -> dict[int, str]:
         """Return the names of the classes that the acceptor reads, and of epsilon.

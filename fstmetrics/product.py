@@ -155,7 +155,7 @@ def intersect_with_origin(
     if over not in ("alignments", "sentences"):
         raise OptionError(f"over={over!r}, expected alignments or sentences")
     if not has_machine(evaluator):
-        raise OptionError(f"{evaluator.metric} has no machine")
+        raise OptionError(f"{evaluator.metric} has no machine to make a product with")
     gain, model = features
     names = (*space.feature_names, gain, model)
     if len(set(names)) < len(names):

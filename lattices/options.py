@@ -18,6 +18,7 @@ all else     JSON, such as ``{"lm": [0, null]}``
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, fields
@@ -131,6 +132,101 @@ def read_options(
     return options
 
 
+class Option(str):
+    """The help of an option that is no field of a class, with what its value is.
+
+    Formats have them; where the help is plain text, any value is taken as it comes.
+
+    Parameters
+    ----------
+    help : str
+    kind : type, or tuple of str
+        As of a field; or the words that the value can be, the default first.
+    default : optional
+        For the help: what it is if the option is not given.
+    least : int, optional
+        Of a whole number.
+
+    Examples
+    --------
+    >>> known = {"tags": Option("what becomes of <s>", ("drop", "keep"))}
+    >>> known["tags"]
+    'drop (default) or keep: what becomes of <s>'
+    >>> take_options(known, {"tags": "keep"}, "format htk")
+    {'tags': 'keep'}
+    >>> take_options(known, {"tags": "yes"}, "format htk")
+    Traceback (most recent call last):
+    lattices.errors.OptionError: format htk: tags is one of drop, keep, not 'yes'
+    """
+
+    kind: Any
+    least: int | None
+
+    def __new__(
+        cls, help: str, kind: Any, default: object = None, least: int | None = None
+    ) -> Option:
+        """Put in front of the help what the value may be, and is by default."""
+        if isinstance(kind, tuple):
+            kind, default = Literal[kind], kind[0]
+        usual, words = write_value(default), option_words(kind)
+        if words:
+            *rest, last = [f"{each} (default)" if each == usual else each for each in words]
+            help = f"{', '.join(rest)} or {last}: {help}"
+        elif default is not None:
+            help = f"{help} (default: {usual})"
+        made = super().__new__(cls, help)
+        made.kind, made.least = kind, least
+        return made
+
+    def take(self, value: object) -> Any:
+        """Return a value, from text or as it is meant; ValueError if it is none."""
+        taken = read_value(self.kind, value if isinstance(value, str) else write_value(value))
+        if isinstance(taken, float) and not math.isfinite(taken):
+            raise ValueError(value)
+        if self.least is not None and taken < self.least:
+            raise ValueError(value)
+        return taken
+
+    @property
+    def expected(self) -> str:
+        """What a value is called in a message."""
+        finite = "a finite number" if self.kind is float else expected(self.kind)
+        return finite + ("" if self.least is None else f" from {self.least} on")
+
+
+def take_options(
+    known: Mapping[str, str], given: Mapping[str, object], what: str
+) -> dict[str, Any]:
+    """Return options as what they are known to be, from text or Python; see :class:`Option`."""
+    taken: dict[str, Any] = {}
+    for name, value in sorted(given.items()):
+        if name not in known:
+            raise unknown_option(what, name, sorted(known))
+        option = known[name]
+        if not isinstance(option, Option):
+            taken[name] = value
+            continue
+        try:
+            taken[name] = option.take(value)
+        except (TypeError, ValueError):
+            raise OptionError(f"{what}: {name} is {option.expected}, not {value!r}") from None
+    return taken
+
+
+def option_words(kind: Any) -> list[str]:
+    """Return the words that a value of a type can be, if they are few; for help and completion.
+
+    Examples
+    --------
+    >>> option_words(bool), option_words(Literal["auto", "input"] | None), option_words(int)
+    (['true', 'false'], ['auto', 'input'], [])
+    """
+    plain = _plain(kind)
+    if plain is bool:
+        return ["true", "false"]
+    return list(map(str, get_args(plain))) if get_origin(plain) is Literal else []
+
+
 def option_fields(kind: type[Any], skip: Iterable[str] = ()) -> dict[str, Field[Any]]:
     """Return the fields of a dataclass that are options, by name."""
     left_out = frozenset(skip)
@@ -225,6 +321,22 @@ def write_value(value: object) -> str:
     if isinstance(value, list | tuple):
         return "/".join(map(write_value, value))
     return "none" if value is None else str(value)
+
+
+def option_starts(known: type[Any] | Mapping[str, str], skip: Iterable[str] = ()) -> list[str]:
+    """Return how options begin, for completion: up to the value, or with each that it can be.
+
+    Examples
+    --------
+    >>> option_starts({"tags": Option("tags", ("drop", "keep")), "symbols": "a file"})
+    ['tags=drop', 'tags=keep', 'symbols=']
+    """
+    if isinstance(known, Mapping):
+        hints = {name: getattr(each, "kind", str) for name, each in known.items()}
+    else:
+        options = option_fields(known, skip).items()
+        hints = {name: _hint_of(known, each) for name, each in options}
+    return [f"{name}={word}" for name, hint in hints.items() for word in option_words(hint) or [""]]
 
 
 def option_texts(kind: type[Any], skip: Iterable[str] = ()) -> list[str]:

@@ -243,7 +243,8 @@ def attach(
 
     def find(name: str) -> Any:
         if name in moved:
-            raise AttributeError(f"{package}.{name} is {moved[name]}.{name} now")
+            module, _, now = moved[name].partition(":")
+            raise AttributeError(f"{package}.{name} is {module}.{now or name} now")
         return load(name)
 
     return find, public.copy, public

@@ -158,7 +158,7 @@ TESTED_IN = {
     "fstmetrics/external/tokenizers": "fstmetrics/ngram/test_bleu",
     "fstmetrics/matching/edits": "fstmetrics/matching/test_lebleu",
     "fstmetrics/matching/matching_metric": "fstmetrics/matching/test_gtm",
-    "fstmetrics/summing": "fstmetrics/test_combination",
+    "fstmetrics/statistics/resampling": "fstmetrics/statistics/test_significance",
     "fstmetrics/pairs": "decoding/minimum_risk/test_pairwise",
     "fstmetrics/product": "laws/test_products",
     "decoding/cli/output/breakdown": "decoding/cli/test_score",

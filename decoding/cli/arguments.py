@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from decoding.extraction.search import Search
     from fstmetrics import Metric
     from fstmetrics.statistics.calibration import Calibration
-    from fstmetrics.statistics.significance import OnDrawn
+    from fstmetrics.statistics.resampling import OnDrawn
     from fstmetrics.statistics.systems import Scorer, System
     from lattices.errors import FormatError
     from lattices.formats.references import References
@@ -137,7 +137,8 @@ def add_workers(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=positive,
         default=1,
-        help="number of worker processes; does not change the output (default: 1, in this process)",
+        help="number of worker processes, which gain where the work takes seconds, not for 1,000 "
+        "lattices; does not change the output (default: 1, in this process)",
     )
 
 

@@ -21,7 +21,6 @@ from decoding.cli.arguments import (
     report_failures,
 )
 from decoding.cli.terminal import detail, is_verbose, note, progress, say
-from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
     from decoding.corpus.journal import Journal
@@ -414,18 +413,20 @@ class _SummaryFile:
     """The summary as JSON: failures as they come, so that none is kept, then all the rest."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+        from decoding.plain_json import json_text
+
+        self._stream, self._text = stream, json_text
         self._before = '{\n  "failures": ['
         self._after = "]"
 
     def add(self, failure: Failure) -> None:
         fields = {"id": failure.id, "place": failure.place, "reason": failure.reason}
-        self._write(f"{self._before}\n    {json_text(fields)}")
+        self._write(f"{self._before}\n    {self._text(fields)}")
         self._before, self._after = ",", "\n  ]"
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         opening = self._before if self._after == "]" else ""
-        rest = json_text(summary, indent=2).removeprefix("{")
+        rest = self._text(summary, indent=2).removeprefix("{")
         self._write(f"{opening}{self._after},{rest}\n")
 
     def _write(self, text: str) -> None:

@@ -46,13 +46,19 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[i
 
 
 def headings(metrics: Sequence[Metric]) -> tuple[list[str], list[str]]:
-    """Return a short heading for each metric, and notes on what they stand for."""
+    """Return a short heading for each metric, and notes on what they stand for.
+
+    Metrics of one label add the options by which they differ.
+    """
     # a metric of someone else's need not have a label
     plain = [getattr(each, "label", str(each).partition(":")[0]) for each in metrics]
-    labels = [
-        f"{label} ({plain[: place + 1].count(label)})" if plain.count(label) > 1 else label
-        for place, label in enumerate(plain)
-    ]
+    options = [str(each).partition(":")[2].split(",") for each in metrics]
+    labels = []
+    for place, label in enumerate(plain):
+        twins = [options[other] for other, name in enumerate(plain) if name == label]
+        shared = set(twins[0]).intersection(*twins)
+        own = ",".join(each for each in options[place] if each not in shared)
+        labels.append(f"{label} {own}".rstrip())
     notes = [
         f"{label} is {metric}"
         for label, metric in zip(labels, metrics, strict=True)

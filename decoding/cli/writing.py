@@ -78,8 +78,8 @@ def target_of(arguments: argparse.Namespace) -> Target:
     """Return the target that was asked for; whatever is wrong with it is said before any work."""
     from decoding.corpus.encoding import ARCHIVE, Target
     from lattices.errors import OptionError
-    from lattices.formats.reading import check_options
     from lattices.formats.writing import format_for_writing
+    from lattices.options import take_options
     from lattices.registry import check_requirements
 
     path = arguments.output
@@ -91,8 +91,8 @@ def target_of(arguments: argparse.Namespace) -> Target:
         name = DEFAULT_FORMAT
     format = format_for_writing(path, name)
     check_requirements(format)
-    options = dict(arguments.write_option)
-    check_options(format.write_options, options, f"the writer of format {format.name}")
+    given = dict(arguments.write_option)
+    options = take_options(format.write_options, given, f"the writer of format {format.name}")
     if directory and ARCHIVE in options:
         raise OptionError(
             f"{ARCHIVE}= is one file for all segments; write to a file, not into {path}"

@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from io import FileIO
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from decoding.corpus.outcomes import Failure, Segment
 from lattices.errors import FormatError, OptionError
@@ -23,8 +22,8 @@ from lattices.formats.reading import space_files
 from lattices.formats.streams import PathLike, is_gzip
 from lattices.vocabulary import Vocabulary
 
-#: a batch is full at so many bytes, however few segments they are
-BATCH_BYTES = 8_000_000
+#: a batch is full at so many bytes, however few segments they are: more take memory, no less time
+BATCH_BYTES = 1_000_000
 #: segments of the first batches, and of the largest ones
 FIRST_RECORDS = 16
 MOST_RECORDS = 256
@@ -114,15 +113,12 @@ def skip_outcomes(all_batches: Iterable[Batch], skipped: int) -> Iterator[Batch]
         raise OptionError(f"{skipped} segments that were done before are not in the input")
 
 
-@dataclass(frozen=True)
-class Cut:
+class Cut(NamedTuple):
     """One segment, cut out of its file but not parsed."""
 
     position: int
     format: str
     record: Record
-
-    count = 1
 
     @property
     def path(self) -> str:
@@ -135,8 +131,7 @@ class Cut:
         return len(self.record.payload)
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One segment that is one line of a plain file, from byte ``start`` on."""
 
     position: int
@@ -146,8 +141,6 @@ class Line:
     bytes: int
     line: int
     number: int
-
-    count = 1
 
     def read(self) -> Record:
         """Return the record, as :func:`lattices.formats.base.text_lines` would have cut it."""
@@ -161,8 +154,7 @@ class Line:
         return Record(text.rstrip(b"\r\n"), self.path, self.line, self.number)
 
 
-@dataclass(frozen=True)
-class Range:
+class Range(NamedTuple):
     """Some segments of a file that is read by position, from ``start`` up to ``stop``."""
 
     position: int
@@ -173,17 +165,16 @@ class Range:
     bytes: int
 
     @property
-    def count(self) -> int:
+    def segments(self) -> int:
         """How many segments there are."""
         return self.stop - self.start
 
     def skip(self, count: int) -> Range:
         """Return the range without its first segments."""
-        return replace(self, position=self.position + count, start=self.start + count)
+        return self._replace(position=self.position + count, start=self.start + count)
 
 
-@dataclass(frozen=True)
-class WholeFile:
+class WholeFile(NamedTuple):
     """A file that holds one segment."""
 
     position: int
@@ -191,15 +182,13 @@ class WholeFile:
     path: str
     bytes: int
 
-    count = 1
-
 
 Chunk: TypeAlias = "Cut | Line | Range | WholeFile | Failure"
 
 
 def chunk_count(chunk: Chunk) -> int:
     """Return how many outcomes a chunk has; what is wrong with a file is one as well."""
-    return 1 if isinstance(chunk, Failure) else chunk.count
+    return chunk.segments if isinstance(chunk, Range) else 1
 
 
 def parse(
@@ -245,7 +234,7 @@ def _parse_range(chunk: Range, options: dict[str, Any]) -> Iterator[Segment | Fa
     try:
         found = parse_range(chunk.format, chunk.path, chunk.start, chunk.stop, **options)
     except (FormatError, OSError) as problem:
-        for position in range(chunk.position, chunk.position + chunk.count):
+        for position in range(chunk.position, chunk.position + chunk.segments):
             yield Failure(position, chunk.path, 0, "", _reason(problem, chunk.path))
         return
     for position, each in enumerate(found, start=chunk.position):
@@ -310,7 +299,7 @@ class Inputs:
             for chunk in self._file_chunks(file, position, damages, on_read, pace, elsewhere):
                 yield from _drain(damages)
                 yield chunk
-                position += chunk.count
+                position += chunk_count(chunk)
             yield from _drain(damages)
 
     def _file_chunks(

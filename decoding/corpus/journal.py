@@ -5,7 +5,8 @@ in another: about once a second, how many bytes and outcomes are settled, and wh
 up so far. The target takes its name when the job has ended; a run that resumes cuts off what
 the last entry of the journal does not vouch for, and leaves out what was done.
 
-Every line of the journal begins with a checksum of itself and of all lines before it, and every
+The first line of the journal says what the task is; it comes with the first entry.
+Every line begins with a checksum of itself and of all lines before it, and every
 entry has one of the output up to there. What was changed since, in the journal or in the output,
 counts for nothing, and neither does what comes after it.
 """
@@ -14,7 +15,6 @@ from __future__ import annotations
 
 import errno
 import io
-import json
 import os
 import stat
 import time
@@ -59,10 +59,16 @@ class Journal:
         The ``state`` of the last entry of the run that is resumed; None if there is none.
     """
 
-    def __init__(self, stream: BinaryIO, log: BinaryIO | None = None, name: str = "") -> None:
+    def __init__(
+        self,
+        stream: BinaryIO,
+        log: BinaryIO | None = None,
+        name: str = "",
+        task: Mapping[str, Any] | None = None,
+    ) -> None:
         self.earlier = ResumePoint()
         self.state: Any = None
-        self._stream, self._log, self._name = stream, log, name
+        self._stream, self._log, self._name, self._task = stream, log, name, task or {}
         self._bytes = self._outcomes = self._entries = 0
         self._files: list[tuple[str, dict[str, int]]] = []
         self._failures: list[list[Any]] = []
@@ -105,7 +111,9 @@ class Journal:
         """Make an entry: all outcomes so far are settled, and summed up by ``state`` (JSON)."""
         if self._log is None:
             return
-        _flush(self._stream, self._name)
+        _sync(self._stream, self._name)
+        if not self._entries:
+            self._append(self._log, {"journal": VERSION, "task": self._task})
         entry = {
             "bytes": self._bytes,
             "outcomes": self._outcomes,
@@ -115,31 +123,32 @@ class Journal:
             "state": state,
         }
         self._append(self._log, entry)
+        _sync(self._log, self._name)
         self._files, self._failures = [], []
         self._entries += 1
         self._last = time.monotonic()
 
-    def _begin(self, log: BinaryIO, task: Mapping[str, Any]) -> None:
-        """Empty the output, and begin the record of a task."""
-        self._stream.truncate(0)
-        log.truncate(0)
-        log.seek(0)
-        self._append(log, {"journal": VERSION, "task": task})
+    def _empty(self, log: BinaryIO) -> None:
+        self._chain = b""
+        for stream in (self._stream, log):
+            stream.truncate(0)
+            stream.seek(0)
 
     def _append(self, log: BinaryIO, content: Mapping[str, Any]) -> None:
+        # the output of most runs is written before there is an entry
+        import json
+
         text = json.dumps(content).encode("ascii")
         self._chain = _checksum(self._chain, text)
         log.write(self._chain + b" " + text + b"\n")
-        _flush(log, self._name)
 
-    def _take_up(
-        self, log: BinaryIO, task: Mapping[str, Any], on_failure: Callable[[Failure], None]
-    ) -> None:
+    def _take_up(self, log: BinaryIO, on_failure: Callable[[Failure], None]) -> None:
         """Resume the journal of the same task, up to the last entry that matches the output."""
+        import json
+
         line = log.readline()
         if not line.endswith(b"\n"):
             # the earlier run was stopped before it had made an entry
-            self._begin(log, task)
             return
         begun = self._content(line)
         if begun is None or begun.get("journal") != VERSION:
@@ -147,7 +156,7 @@ class Journal:
                 f"cannot resume {self._name!r}: its journal is damaged, or of another version of "
                 "fstmetrics; without --resume it begins anew"
             )
-        self._check_task(begun["task"], json.loads(json.dumps(task)))
+        self._check_task(begun["task"], json.loads(json.dumps(self._task)))
         self._chain, end = _seal(line), log.tell()
         for line in log:
             entry = self._content(line)
@@ -170,6 +179,8 @@ class Journal:
 
     def _content(self, line: bytes) -> dict[str, Any] | None:
         """Return what a line holds; None if it is not as it was written after the one before."""
+        import json
+
         seal = _seal(line)
         text = line[len(seal) + 1 : -1]
         if line != seal + b" " + text + b"\n" or seal != _checksum(self._chain, text):
@@ -240,14 +251,17 @@ def open_journalled(
         return
     partial, log_path = make_hidden_path(target, "partial"), make_hidden_path(target, "journal")
     with _own(partial, name) as stream, _open_hidden(log_path, name) as log:
-        journal = Journal(stream, log, name)
+        journal = Journal(stream, log, name, task)
         if resume:
-            journal._take_up(log, task, on_failure)
+            journal._take_up(log, on_failure)
         try:
-            if not resume:
-                journal._begin(log, task)
+            if not journal.has_entries:
+                journal._empty(log)
             yield journal
-            _flush(stream, name)
+            stream.flush()
+            if journal.has_entries:
+                # what took less time than an entry is made again sooner than a disk has it
+                _sync(stream, name)
             with name_file_in_errors(name):
                 _finish(partial, log_path, target)
         except BaseException as problem:
@@ -321,7 +335,7 @@ def _lock(stream: BinaryIO) -> bool:
     return True
 
 
-def _flush(stream: BinaryIO, name: str) -> None:
+def _sync(stream: BinaryIO, name: str) -> None:
     stream.flush()
     try:
         with name_file_in_errors(name):

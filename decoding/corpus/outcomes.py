@@ -112,9 +112,12 @@ class Failure(_Outcome):
     reason: str
 
     def __str__(self) -> str:
-        """Return place, name and reason in one line."""
-        name = f"segment {self.id!r}: " if self.id else ""
-        return f"{self.place}: {name}{self.reason}"
+        """Return place, name and reason in one line, which names the segment once."""
+        if not self.id:
+            return f"{self.place}: {self.reason}"
+        named = rf"\b(lattice|forest|n-best list) {re.escape(repr(self.id))}"
+        reason = re.sub(named, r"the \1", self.reason)
+        return f"{self.place}: segment {self.id!r}: {reason}"
 
 
 #: what differs between two failures of one cause

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, overload
 
 import numpy as np
 
@@ -194,8 +193,7 @@ class Results(PlainRecord):
         return found
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """What the sums of a table are: counts, and statistics of several kinds under each metric.
 
     In front of the statistics under a metric stands 1, or 0 where there are none.
@@ -260,7 +258,6 @@ class Layout:
         )
 
 
-@dataclass
 class Totals:
     """What is summed up over the segments of a corpus.
 
@@ -276,14 +273,12 @@ class Totals:
     failures : Failures
     """
 
-    layout: Layout
-    records: int = 0
-    segments: int = 0
-    sums: FloatColumn | None = None
-    engines: set[str] = field(default_factory=set)
-    unweighted: dict[str, None] = field(default_factory=dict)
-    failures: Failures = field(default_factory=Failures)
-    started: float = field(default_factory=time.perf_counter)
+    def __init__(self, layout: Layout) -> None:
+        self.layout, self.records, self.segments = layout, 0, 0
+        self.sums: FloatColumn | None = None
+        self.engines: set[str] = set()
+        self.unweighted: dict[str, None] = {}
+        self.failures, self.started = Failures(), time.perf_counter()
 
     def add(self, outcome: Done[Results] | Failure) -> None:
         """Count an outcome; one by one, since the sums must not depend on batches."""

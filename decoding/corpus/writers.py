@@ -6,11 +6,10 @@ that, and a segment that cannot be written fails alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from decoding.plain_json import json_text
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import split_words
 
@@ -71,31 +70,19 @@ def _comes_back(line: str, id: str, text: str) -> bool:
     return found == {id: " ".join(split_words(text))}
 
 
-@dataclass(frozen=True)
-class Sentences:
-    """Lines of sentences: ``tsv``, ``text``, ``kaldi`` or ``trn``.
-
-    Attributes
-    ----------
-    format : str
-    score : str
-        The column that tsv has.
-    """
-
-    format: str
-    score: str = "score"
-
-    def __call__(self, table: Table) -> list[list[str]]:
-        """Return the line of each result."""
-        texts, scores = table.column("text"), table.column(self.score)
-        return [
-            [sentence_line(self.format, id, scores[each], texts[each]) for each in table.of(place)]
-            for place, id in enumerate(table.ids)
-        ]
+def sentence_lines(format: str, score: str, table: Table) -> list[list[Any]]:
+    """Return each result as a line of ``tsv`` (with a score), ``text``, ``kaldi`` or ``trn``."""
+    texts, scores = table.column("text"), table.column(score)
+    return [
+        [sentence_line(format, id, scores[each], texts[each]) for each in table.of(place)]
+        for place, id in enumerate(table.ids)
+    ]
 
 
 def json_lines(table: Table) -> list[list[str]]:
     """Return each result as a line of JSON, with all columns."""
+    from decoding.plain_json import json_text
+
     return [[json_text(fields) + "\n" for fields in of_segment] for of_segment in rows(table)]
 
 
@@ -110,11 +97,10 @@ def writer_of(format: str, score: str = "score") -> Writer:
         return json_lines
     if format in ("csv", "parquet"):
         return rows
-    return Sentences(format, score)
+    return partial(sentence_lines, format, score)
 
 
-@dataclass(frozen=True)
-class WrittenTask:
+class WrittenTask(NamedTuple):
     """A task whose results are written where they are made: workers send what is to be written.
 
     Attributes
@@ -127,7 +113,7 @@ class WrittenTask:
     """
 
     task: SummedTask
-    writers: dict[str, Writer] = field(default_factory=dict)
+    writers: Mapping[str, Writer] = {}
     kept: Sequence[str] = ()
 
     @property

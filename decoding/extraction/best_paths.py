@@ -81,7 +81,10 @@ def best_paths(
         best = np.flatnonzero(values >= values.max() - rounding)
         return cast(S, choose_entries(space, best.tolist()))
     if not has_machine(evaluator):
-        raise OptionError(f"{evaluator.metric} has no machine")
+        raise OptionError(
+            f"{evaluator.metric} has no machine to make a product with, of which all best paths "
+            "would be taken; the k best are to be had (oracle_kbest, in the shell -k)"
+        )
     prepared, machine = compile_for(space, evaluator)
     part, kept = _taken_by_best(cast(Any, prepared.space), machine, memory)
     multiply: Any = lattice_row_product if isinstance(part, Lattice) else forest_row_space

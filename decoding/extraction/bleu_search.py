@@ -1,36 +1,61 @@
-"""Labels: the search of lattices and forests under BLEU.
+"""Labels: the search of lattices and forests under BLEU and chrF, and sums with them.
 
-For a fixed length BLEU grows with the clipped matches of each order. So of all beginnings of a
+For a fixed length BLEU grows with the clipped matches of each order, and chrF against one
+reference, too. So of all beginnings of a
 sentence that end in the same state with the same length, and whose last words can be continued to
 the same matches, those count that no other one surpasses in the matches of every order. They are
 followed through the space; see ``decoding/native/bleu_search.hpp`` for how matches are clipped, and
 why what is found is proven to be the best.
+
+In a sum with metrics that have a machine, such as ``0.5*bleu + 0.5*grr``, a label has the row of
+the machine (:mod:`lattices.intersection.rows`) beside its matches, and makes another one needless
+where it is nowhere below in either. What it can become is bounded by the sum of both bounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from decoding._native import search_bleu
-from decoding.extraction.ranking import KBEST_FALLBACK, LABELS, RankedSentence, kbest_fallback
+from decoding.extraction.ranking import (
+    KBEST_FALLBACK,
+    LABELS,
+    RankedSentence,
+    kbest_fallback,
+    rank_places,
+)
 from decoding.extraction.search import SEARCH, Search
-from fstmetrics.contract import ClippedMatches, Evaluator, Prepared, clipped_matches
+from fstmetrics.contract import (
+    ROUNDING,
+    ClippedMatches,
+    Evaluator,
+    Prepared,
+    clipped_matches,
+    compile_for,
+    quality,
+)
 from lattices import _native
 from lattices.algorithms import k_best, to_characters
 from lattices.algorithms.characters import to_pieces
 from lattices.algorithms.paths import explain_no_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
-from lattices.spaces import Forest, Hypothesis, Lattice
+from lattices.intersection.rows import fitting
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest
 from lattices.vocabulary import Vocabulary
 
-#: a problem as the native search takes it: columns, units, words, references and their offsets
+#: a machine as the native search takes it: rows, columns, the value of a unit, what arcs read
+Added = tuple[_native.RowTables, _native.RowAutomatonColumns, float, IntColumn]
+#: a problem as the native search takes it: columns, units, words, references and their offsets,
+#: the weight of their score, and a machine that is added to it
 Given = tuple[
-    _native.LatticeColumns | _native.ForestColumns, IntColumn, IntColumn, IntColumn, IntColumn
-]
+    _native.LatticeColumns | _native.ForestColumns,
+    IntColumn, IntColumn, IntColumn, IntColumn, float, Added | None,
+]  # fmt: skip
 
 #: labels searched without a bound: making the bound costs about as much
 QUICK = 30_000
@@ -47,7 +72,7 @@ class Labelled(NamedTuple):
         The best first.
     bound : float
         No sentence surpasses this (with ``worst``: none falls below it): the metric, with the model
-        score times its weight added.
+        score times its weight added (subtracted from an error rate).
     """
 
     sentences: list[RankedSentence]
@@ -94,24 +119,41 @@ def label_search(
     found, or if there are none, the best of the sentences that the model likes best; then they are
     labelled as such.
     """
-    problems = make_problems(spaces, evaluators)
+    problems = [each.alternatives() for each in make_problems(spaces, evaluators)]
     wanted = WantedFront(k, worst, False, model_weight)
-    results = []
-    for problem, answer in zip(problems, search(problems, wanted, limits), strict=True):
-        bound = answer.bound
-        if answer.complete:
-            sentences = [
-                RankedSentence(problem.hypothesis(path), answer.exact, LABELS)
-                for path in answer.paths
-            ]
-        else:
-            sentences = kbest_fallback(
-                problem.space, problem.evaluator, k, worst=worst, model_weight=model_weight
-            )
-            if not model_weight:
-                bound = max(0.0, bound) if worst else min(1.0, bound)
-        results.append(Labelled(sentences, bound))
-    return results
+    answers = iter(search([each for some in problems for each in some], wanted, limits))
+    return [_labelled(some, [next(answers) for _ in some], wanted) for some in problems]
+
+
+def _labelled(
+    problems: Sequence[Problem], answers: Sequence[Answer], wanted: WantedFront
+) -> Labelled:
+    """Return what was found for a space, against one reference after the other.
+
+    A sentence has the score of the reference that it fits best. So the k best are among the k best
+    against each, and none is worse than the worst against any one.
+    """
+    problem, (k, worst, _, model_weight) = problems[0], wanted
+    space, evaluator, matches = problem.space, problem.evaluator, problem.matches
+    most = max(each.bound for each in answers)
+    if not (model_weight or matches.added):
+        most = max(0.0, most) if worst else min(matches.weight, most)
+    bound = quality(evaluator.metric, most - problem.constant)
+    if not all(each.complete for each in answers):
+        some = kbest_fallback(space, evaluator, k, worst=worst, model_weight=model_weight)
+        return Labelled(some, bound)
+    exact = problem.proves and all(each.exact for each in answers)
+    paths = dict.fromkeys(tuple(path) for each in answers for path in each.paths)
+    found = [problem.hypothesis(path) for path in paths]
+    if len(problems) > 1:
+        listed = NBest.from_hypotheses(found)
+        places = rank_places(listed, evaluator, k, worst=worst, model_weight=model_weight)
+        found = [found[place] for place in places]
+        if worst:
+            value = quality(evaluator.metric, evaluator.score(found[0].tokens))
+            value = quality(evaluator.metric, value + model_weight * found[0].score)
+            exact &= k == 1 and abs(value - bound) <= ROUNDING
+    return Labelled([RankedSentence(each, exact, LABELS) for each in found], bound)
 
 
 def statistics_fronts(
@@ -152,7 +194,9 @@ class Problem(NamedTuple):
         The space in the evaluator's units.
     given : tuple
         Columns of that, the unit and the word of each arc or symbol, the units of the references,
-        and where each reference begins.
+        and where each reference begins, the weight of the score, and what is added to it.
+    proves : bool
+        Whether what is best for the search is sure to be best under the metric.
     """
 
     space: Lattice | Forest
@@ -160,6 +204,28 @@ class Problem(NamedTuple):
     matches: ClippedMatches
     prepared: Prepared[Any]
     given: Given
+    proves: bool = True
+
+    @property
+    def constant(self) -> float:
+        """By how much the value that is searched for exceeds the metric.
+
+        The value of a machine is 1 less an error rate.
+        """
+        higher = self.matches.added is None or self.evaluator.metric.higher_is_better
+        return 0.0 if higher else 1.0
+
+    def alternatives(self) -> list[Problem]:
+        """Return a problem for each reference where the best of them counts, else the one."""
+        references = self.matches.references
+        if self.matches.f_score is None or len(references) < 2:
+            return [self]
+        columns, unit, word, reference, offset, weight, added = self.given
+        alone = [
+            (reference[begin:end], ints([0, end - begin]))
+            for begin, end in pairwise(offset.tolist())
+        ]
+        return [self._replace(given=(columns, unit, word, *one, weight, added)) for one in alone]
 
     def hypothesis(self, path: Sequence[int]) -> Hypothesis:
         """Return the sentence of a path or derivation of the prepared space."""
@@ -205,7 +271,9 @@ def make_problems(
         matches = clipped_matches(evaluator)
         prepared = _prepare(space, matches)
         given = _to_native(space, prepared, matches)
-        problems.append(Problem(space, evaluator, matches, prepared, given))
+        added, proves = _add_machine(space, prepared, matches)
+        given = (*given, matches.weight, added)
+        problems.append(Problem(space, evaluator, matches, prepared, given, proves))
     return problems
 
 
@@ -221,8 +289,7 @@ def search(
     found = search_bleu(
         [problem.given for problem in problems],
         matches.weights,
-        matches.smoothing,
-        matches.lengths,
+        matches.f_score or (*matches.smoothing, *matches.lengths),
         wanted,
         (limits.budget, limits.memory, QUICK),
         limits.workers,
@@ -248,8 +315,41 @@ def _prepare(space: Lattice | Forest, matches: ClippedMatches) -> Prepared[Any]:
     return Prepared(*to_characters(space, matches.spaces))
 
 
-def _to_native(space: Lattice | Forest, prepared: Prepared[Any], matches: ClippedMatches) -> Given:
-    """Return a problem as the native search takes it."""
+def _add_machine(
+    space: Lattice | Forest, prepared: Prepared[Any], matches: ClippedMatches
+) -> tuple[Added | None, bool]:
+    """Return the machine whose value is added, if any, and whether it is exact."""
+    if matches.added is None:
+        return None, True
+    if isinstance(space, Forest):
+        raise OptionError(
+            f"forest {space.id!r} cannot be searched under a sum of metrics with and without "
+            "machines, as lattices can; take its lattice or its n-best list (lattices.k_best)"
+        )
+    read, machine = compile_for(space, matches.added)
+    if read.space is space:
+        words = prepared.words(space)
+        label = cast("IntColumn", prepared.space.label if words is None else words)
+    elif len(read.space.label) == len(prepared.space.label) and (
+        read.space.vocabulary.decode(read.space.label)
+        == prepared.space.vocabulary.decode(prepared.space.label)
+    ):
+        label = read.space.label
+    else:
+        raise OptionError(
+            f"{matches.added.metric} reads other tokens than the metric it is added to: "
+            "take the n-best list (lattices.k_best)"
+        )
+    automaton, unit = fitting(machine.automaton, prepared.space.num_states)
+    rows = _native.RowTables(automaton.row_columns, False)
+    added = rows, automaton.row_columns, machine.unit * unit, label
+    return added, machine.proves
+
+
+def _to_native(
+    space: Lattice | Forest, prepared: Prepared[Any], matches: ClippedMatches
+) -> tuple[Any, ...]:
+    """Return a problem as the native search takes it, but for weights and machines."""
     inside: Lattice | Forest = prepared.space
     labels = inside.label if isinstance(inside, Lattice) else inside.symbol
     unit, numbers = labels, inside.vocabulary.numbers

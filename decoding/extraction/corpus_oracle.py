@@ -27,6 +27,7 @@ from fstmetrics.contract import (
     METRIC,
     ROUNDING,
     abilities_of,
+    clipped_matches,
     for_segment,
     nbest_stats,
     scores_of,
@@ -204,8 +205,7 @@ def candidates(
     problems = [
         (space, each)
         for space, evaluator, parts in zip(spaces, evaluators, divided, strict=True)
-        if not isinstance(space, NBest)
-        and not (ours and abilities_of(evaluator).clipped_matches is not None)
+        if not isinstance(space, NBest) and not (ours and _has_front(evaluator))
         for each in (evaluator, *(parts if parts is not None and len(parts) > 1 else ()))
     ]
     searched = iter(
@@ -220,7 +220,7 @@ def candidates(
         if isinstance(space, NBest):
             found.append(_find_front_of_list(space, evaluator))
             continue
-        if ours and abilities_of(evaluator).clipped_matches is not None:
+        if ours and _has_front(evaluator):
             found.append(_find_front(space, evaluator, next(fronts)))
             continue
         sentences, own = _Sentences(evaluator), next(searched)
@@ -272,9 +272,15 @@ def statistics_front(
     >>> [each.text for each in front.hypotheses], front.rows[:, :2].tolist(), front.exact
     (['the cat', 'the cat sat'], [[2.0, 1.0], [3.0, 2.0]], True)
     """
-    if abilities_of(evaluator).clipped_matches is None:
+    if not _has_front(evaluator):
         raise OptionError(f"{evaluator.metric} has no front of statistics: BLEU and its kin have")
     return _fronts([space], [evaluator], Search.of("statistics_front", search))[0]
+
+
+def _has_front(evaluator: Evaluator) -> bool:
+    """Tell whether a metric is BLEU or its kin; OptionError if it cannot search, as it is set."""
+    offers = abilities_of(evaluator).clipped_matches is not None
+    return offers and clipped_matches(evaluator).fronts
 
 
 def _fronts(
@@ -286,7 +292,7 @@ def _fronts(
     some = [
         (space, evaluator)
         for space, evaluator in zip(spaces, evaluators, strict=True)
-        if not isinstance(space, NBest) and abilities_of(evaluator).clipped_matches is not None
+        if not isinstance(space, NBest) and _has_front(evaluator)
     ]
     if not some:
         return []

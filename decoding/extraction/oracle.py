@@ -74,9 +74,9 @@ def oracle(
 
     Of a lattice or forest it takes one intersection, and is exact (but see references that are
     lattices), or refused where it takes more than ``memory``; every sentence of a list is scored.
-    BLEU, which has no machine, is searched by labels (:mod:`decoding.extraction.bleu_search`):
-    exact within ``budget`` and ``memory``; beyond them the result says ``exact=False`` and has a
-    ``bound``.
+    BLEU and chrF, which have no machine, and their sums with metrics that have one, are searched by
+    labels (:mod:`decoding.extraction.bleu_search`): exact within ``budget`` and ``memory``; beyond
+    them the result says ``exact=False`` and has a ``bound``.
 
     Parameters
     ----------
@@ -105,6 +105,8 @@ def oracle(
     >>> found.text, found.score, found.exact
     ('the cat', 1.0, True)
     >>> oracle(lattice, BLEU(smooth="add-k").against(["a cat sat"])).text
+    'a cat'
+    >>> oracle(lattice, (BLEU(smooth="add-k") + GRR()).against(["a cat sat"])).text
     'a cat'
     """
     _check_weight(model_weight)
@@ -247,7 +249,7 @@ def _make_results(found: Labelled, evaluator: Evaluator) -> list[Oracle]:
     return [
         score_hypothesis(
             each.hypothesis, evaluator, each.exact, each.engine,
-            None if each.exact else found.bound,
+            None if each.exact or not isfinite(found.bound) else found.bound,
         )
         for each in found.sentences
     ]  # fmt: skip
@@ -486,6 +488,13 @@ def _no_machine(evaluator: Evaluator, search: Search) -> OptionError:
         return OptionError(
             f"{evaluator.metric} has no machine for engine {search.engine}: it is searched by "
             f"labels ({argument('engine')} {' or '.join(OUR_ENGINES)})"
+        )
+    from fstmetrics.combination import CombinedEvaluator
+
+    if isinstance(evaluator, CombinedEvaluator):
+        return OptionError(
+            f"{evaluator.metric} cannot search a lattice: {evaluator.explain_refusal()}; "
+            "take its n-best list (lattices.k_best)"
         )
     return OptionError(
         f"{evaluator.metric} has no machine and cannot search a lattice; "

@@ -9,6 +9,6 @@ METHODS = {
     "consensus": ("decoding.minimum_risk.consensus", "FastConsensus"),
     "edit": ("decoding.minimum_risk.edit", "EditDistance"),
     "exact": ("decoding.minimum_risk.exact", "ExactRisk"),
-    "search": ("decoding.minimum_risk.search", "Search"),
+    "search": ("decoding.minimum_risk.search", "PrefixSearch"),
     "rover": ("decoding.minimum_risk.rover", "Rover"),
 }

@@ -254,7 +254,7 @@ class ListSearch:
         return [RankedPaths(nbest[entry], float(gains[entry])) for entry in chosen.tolist()]
 
 
-Search: TypeAlias = GraphSearch | ListSearch
+LinearSearch: TypeAlias = GraphSearch | ListSearch
 
 
 def linear_machine(
@@ -268,7 +268,9 @@ def linear_machine(
     return replace(ngram_machine(search.ngrams, value, factors), vocabulary=search.vocabulary)
 
 
-def intersect(search: Search, factors: Factors, value: FloatColumn, engine: str) -> RankedPaths:
+def intersect(
+    search: LinearSearch, factors: Factors, value: FloatColumn, engine: str
+) -> RankedPaths:
     """Return the sentence that gains most by an intersection with the automaton of the gains.
 
     Cost: O(arcs x n-grams) at worst; a forest is expanded to a lattice.
@@ -294,22 +296,22 @@ def intersect(search: Search, factors: Factors, value: FloatColumn, engine: str)
     return RankedPaths(hypothesis, gain.value if gain is not None else best.value)
 
 
-def search_of(space: Space, order: int) -> Search:
+def search_of(space: Space, order: int) -> LinearSearch:
     """Return a space made ready. Cost: that of unfolding it."""
     return ListSearch(space, order) if isinstance(space, NBest) else GraphSearch(space, order)
 
 
 def prepare_spaces(
     spaces: Spaces, evidence: Evidence | Spaces | None, order: int
-) -> tuple[list[Search], list[Search]]:
+) -> tuple[list[LinearSearch], list[LinearSearch]]:
     """Return the spaces to search and those of the evidence, each unfolded once."""
     searches = searches_of(spaces, order)
     return searches, searches if evidence is None else searches_of(evidence, order, searches)
 
 
 def searches_of(
-    spaces: Evidence | Spaces, order: int, ready: Sequence[Search] = ()
-) -> list[Search]:
+    spaces: Evidence | Spaces, order: int, ready: Sequence[LinearSearch] = ()
+) -> list[LinearSearch]:
     """Return spaces made ready, those that already are as they are."""
     if isinstance(spaces, Evidence):
         raise OptionError("the evidence is Evidence, expected a Lattice, a Forest or an NBest")
@@ -317,14 +319,14 @@ def searches_of(
     return [known.get(id(space)) or search_of(space, order) for space in as_systems(spaces)]
 
 
-def count(searches: Sequence[Search]) -> int:
+def count(searches: Sequence[LinearSearch]) -> int:
     """Return how many sentences there are, or -1 if they are all those of some space."""
     numbers = [search.sentences for search in searches]
     return -1 if -1 in numbers else sum(numbers)
 
 
 def mix_values(
-    search: Search, posteriors: Sequence[NgramPosteriors], weights: FloatColumn
+    search: LinearSearch, posteriors: Sequence[NgramPosteriors], weights: FloatColumn
 ) -> FloatColumn:
     """Return the mean value, over the systems of the evidence, of each n-gram of a space."""
     if len(posteriors) == 1:

@@ -61,7 +61,7 @@ def mbr(
     edit      ``EditDistance(...)``  all sentences; expected edit distance bounded as by Xu et al.
                                    (2011)
     exact     ``ExactRisk(...)``     a list; expected WER, WRR or GRR over all paths of the evidence
-    search    ``Search(...)``        all sentences of a lattice; expected WER, WRR or GRR against a
+    search    ``PrefixSearch(...)``  all sentences of a lattice; expected WER, WRR or GRR against a
                                    list of evidence
     ========= ==================== ================================================================
 

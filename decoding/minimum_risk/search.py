@@ -55,7 +55,7 @@ _SLACK, _SOFT_SLACK = 1e-9, 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Search(Method):
+class PrefixSearch(Method):
     """The sentence of a lattice with the best expected metric against listed evidence.
 
     What is maximised, over all sentences h of the lattice, is ``sum over e of weight(e) *
@@ -97,7 +97,8 @@ class Search(Method):
     ...     finals=[3],
     ... )
     >>> some = [Hypothesis(tuple(text)) for text in ("abz", "ayc", "xbc")]
-    >>> found = mbr(lattice, WER(), evidence=NBest.from_hypotheses(some), method=Search(beam=9))
+    >>> evidence = NBest.from_hypotheses(some)
+    >>> found = mbr(lattice, WER(), evidence=evidence, method=PrefixSearch(beam=9))
     >>> found.text, round(found.expected, 3), found.exact
     ('a b c', 0.333, True)
     """

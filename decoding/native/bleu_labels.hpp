@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "decoding/native/clipping.hpp"
+#include "decoding/native/label_rows.hpp"
 #include "lattices/native/interning.hpp"
 #include "lattices/native/spaces.hpp"
 
@@ -32,6 +33,7 @@ template <std::size_t W>
 struct Label {
   Counts<W> count;
   double model = 0.0;
+  double base = 0.0;        // of the row of an added machine
   std::uint64_t key = 0;    // of its words, where sentences must differ
   std::uint64_t power = 1;  // by which the key of what stands before is multiplied
   Index length = 0;
@@ -40,6 +42,7 @@ struct Label {
   Index back = -1, tail = -1;  // the label before, and in a forest the one that was appended
   Index edge = -1;             // the last arc; in a forest, set where an edge is complete
   Index cell = -1;             // of the bound
+  Index row = 0;               // of an added machine
   Index dominators = 0;
 };
 
@@ -50,6 +53,7 @@ struct Dominance {
   bool worst;
   bool by_model;      // the model score is one more thing to be better in
   double preference;  // times the model score, the higher the better
+  const LabelRows* rows = nullptr;
 
   bool operator()(const Label<W>& one, const Label<W>& other) const {
     const Label<W>&high = worst ? other : one, &low = worst ? one : other;
@@ -62,6 +66,10 @@ struct Dominance {
       least += clipping.more(high.used, low.used);
       if (!high.count.covers(least)) return false;
       equal = high.count == least;
+    }
+    if (rows != nullptr) {
+      if (!rows->below(low.row, low.base, high.row, high.base, false)) return false;
+      equal = equal && !rows->below(low.row, low.base, high.row, high.base, true);
     }
     if (by_model) return !prefers(other, one);
     return !equal || one.model >= other.model;

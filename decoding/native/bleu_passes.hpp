@@ -1,10 +1,11 @@
-// The passes of the search under BLEU: labels, led through a lattice or put together in a forest.
+// The passes of the search by labels: labels, led through a lattice or put together in a forest.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,6 +30,8 @@ struct BleuProblem {
   const Space* space;
   std::span<const Index> unit, word;
   fstmetrics::Sentences references;
+  double weight = 1.0;                  // of the score
+  std::optional<AddedMachine> added{};  // to it, in lattices
 };
 
 struct BleuSearchOptions {
@@ -69,6 +72,8 @@ class LabelPasses {
       classes_[each] = unit <= 0 ? unit - 1 : grams_.class_of(unit);
     }
   }
+  // The rows of the machine that is added, if there is one.
+  void set_rows(LabelRows* rows) { dominance_.rows = rows_ = rows; }
   // Begin a round: n-grams that are tracked, and those that count nothing. Labels are compared by
   // the model, too, where that decides.
   void begin(const std::vector<Index>& tracked, std::span<const char> ignored, bool by_model) {
@@ -111,6 +116,7 @@ class LabelPasses {
       if (lattice.begins(state)) {
         L empty;
         if (bound != nullptr) empty.cell = bound->start();
+        if (rows_ != nullptr) empty.base = rows_->opening();
         insert(front_, empty);
       }
       for (const Index arc : lattice.incoming(state)) {
@@ -122,11 +128,13 @@ class LabelPasses {
           next.model += lattice.score[arc];
           next.back = at;
           next.edge = arc;
+          if (rows_ != nullptr && !rows_->step(arc, next.row, next.base)) continue;
           if (bound != nullptr) {
             next.cell = bound->target(next.cell, arc - lattice.out_offset[from]);
-            const double model =
-                options_.model_weight != 0.0 ? options_.model_weight * next.model : 0.0;
-            if (bound->value(next.count) + model + bound->rest(next.cell) < limits.least) continue;
+            double most = bound->value(next.count) + bound->rest(next.cell);
+            if (options_.model_weight != 0.0) most += options_.model_weight * next.model;
+            if (rows_ != nullptr) most += rows_->most(state, next.row, next.base);
+            if (most < limits.least) continue;
           }
           if (raises) {
             const auto [found, is_new] = raised_.try_emplace(next.used, -1);
@@ -214,7 +222,8 @@ class LabelPasses {
   bool settle(const Front<W>& front, const PassLimits& limits) {
     front.close(labels_);
     const auto bytes = lattices::growing_bytes(labels_) + front_.bytes() + part_.bytes() +
-                       clipping_.bytes() + (limits.bound != nullptr ? limits.bound->bytes() : 0);
+                       clipping_.bytes() + (rows_ != nullptr ? rows_->bytes() : 0) +
+                       (limits.bound != nullptr ? limits.bound->bytes() : 0);
     return cost() <= limits.labels && bytes <= options_.memory;
   }
 
@@ -356,6 +365,7 @@ class LabelPasses {
   ReferenceNgrams grams_;
   Clipping<W> clipping_;
   Dominance<W> dominance_{clipping_, options_.worst, false, options_.preference()};
+  LabelRows* rows_ = nullptr;
   std::size_t compared_ = 0;    // before this round
   std::vector<Index> classes_;  // of each arc or symbol; -1 without a word, less for slots
   std::vector<L> labels_;

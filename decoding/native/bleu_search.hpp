@@ -1,9 +1,11 @@
-// The best sentences of a space under BLEU, by labels.
+// The best sentences of a space under BLEU or chrF, by labels.
 //
 // For a fixed length the score of a sentence is a function F(length, m_1 .. m_N) of its clipped
-// n-gram matches that grows with each of them: labels have these counts, and the best are among
-// those that no other one dominates (bleu_labels.hpp). A round leads them through the space
-// (bleu_passes.hpp), in large lattices with a bound of what they can become (linear_bound.hpp).
+// n-gram matches that grows with each of them (match_scores.hpp): labels have these counts, and the
+// best are among those that no other one dominates (bleu_labels.hpp). A round leads them through
+// the space (bleu_passes.hpp), in large lattices with a bound of what they can become
+// (linear_bound.hpp). Where the value of a machine is added to the score, labels have its row, too
+// (label_rows.hpp), and the bound is the sum of both.
 //
 // Clipping by need (clipping.hpp): matches are counted without limit at first, which bounds the
 // score from above. The n-grams that the best label has more often than any reference are tracked
@@ -22,15 +24,19 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "decoding/native/bleu_labels.hpp"
 #include "decoding/native/bleu_limits.hpp"
 #include "decoding/native/bleu_passes.hpp"
-#include "fstmetrics/native/bleu.hpp"
+#include "decoding/native/label_rows.hpp"
+#include "decoding/native/linear_bound.hpp"
+#include "decoding/native/match_scores.hpp"
 #include "fstmetrics/native/ngrams.hpp"
 #include "lattices/native/interning.hpp"
 #include "lattices/native/poll.hpp"
@@ -55,20 +61,22 @@ inline constexpr double kRounding = 1e-12;
 template <std::size_t W>
 class BleuSearch {
  public:
-  BleuSearch(const BleuMetric& metric, const BleuSearchOptions& options)
+  BleuSearch(MatchScore& metric, const BleuSearchOptions& options)
       : metric_(metric),
         options_(options),
         sign_(options.sign()),
         passes_(options_),
-        row_(2 * metric.order() + 2) {}
+        row_(metric.width()),
+        matches_(metric.order()) {}
   BleuSearch(const BleuSearch&) = delete;
   BleuSearch& operator=(const BleuSearch&) = delete;
 
   template <class Space>
   BleuAnswer solve(const BleuProblem<Space>& problem, Poll& poll) {
     passes_.compile(problem, metric_.order());
-    const fstmetrics::ReferenceLengths lengths(problem.references, metric_.length);
-    lengths_ = &lengths;
+    metric_.set_references(problem.references);
+    weight_ = problem.weight;
+    read_rows(problem);
     left_ = options_.budget;
     by_model_ = decides_by_model(*problem.space);
     std::vector<char> ignored;
@@ -76,6 +84,9 @@ class BleuSearch {
     std::vector<Index> tracked;
     BleuAnswer answer;
     answer.bound = sign_ * std::numeric_limits<double>::infinity();
+    if (rows_ && !options_.worst && options_.model_weight == 0.0) {
+      answer.bound = weight_ + rows_->most();
+    }
     bounded_ = false;
     threshold_ = known_ = guess_ = -std::numeric_limits<double>::infinity();
     for (;;) {
@@ -130,7 +141,7 @@ class BleuSearch {
   // A label with which a sentence ends.
   struct End {
     Index label;
-    double model, score, worth;
+    double model, added, worth;
   };
 
   const ReferenceNgrams& grams() const { return passes_.grams(); }
@@ -138,7 +149,8 @@ class BleuSearch {
   const std::vector<L>& labels() const { return passes_.labels(); }
 
   bool all_zero() const {
-    return !by_model_ && !options_.front && !options_.worst && ends_[0].worth <= kRounding;
+    return !by_model_ && !rows_ && !options_.front && !options_.worst &&
+           ends_[0].worth <= kRounding;
   }
 
   // Whether a sentence can score like another of its length that has more matches: then the one
@@ -148,15 +160,14 @@ class BleuSearch {
   bool decides_by_model(const Space& space) {
     if (options_.model_weight != 0.0) return true;
     if (!metric_.strictly_grows()) return true;
-    if (options_.front || (!options_.worst && options_.k == 1)) return false;
+    if (rows_ && metric_.has_zeros()) return true;
+    if (options_.front || (!options_.worst && options_.k == 1 && !rows_)) return false;
     if (metric_.has_zeros()) return true;
     // shorter than the order, or with next to nothing left by the brevity penalty
     // longer ones are refused by the search
     const auto [shortest, longest] = lengths_of(space, classes(), Counts<W>::kMost + 1);
     for (Index length = shortest; length <= longest; ++length) {
-      lengths_->write(length, metric_.strict, row_);
-      for (Index n = 0; n < metric_.order(); ++n) row_[n] = row_[metric_.order() + n];
-      if (fstmetrics::bleu_score(row_, metric_.bleu) <= kRounding) return true;
+      if (score_of(length, metric_.most_matches(length)) <= kRounding) return true;
     }
     return false;
   }
@@ -187,32 +198,27 @@ class BleuSearch {
 
   // Follow the bound's own best paths to a good sentence, and tighten the bound there.
   void improve(const Lattice& lattice, BleuAnswer& answer, Poll& poll) {
-    row_.assign(row_.size(), 0.0);
-    double reference = 0.0;
-    lengths_->write(1, false, row_);
-    reference = row_.back();
-    auto length = static_cast<Index>(std::max(1.0, reference));
+    Index length = metric_.likely_length();
     std::vector<double> matches(metric_.order());
     for (Index n = 0; n < metric_.order(); ++n) {
-      matches[n] = std::max(0.5, (reference - n) * std::pow(0.8, n + 1));
+      matches[n] = std::max(0.5, (length - n) * std::pow(0.8, n + 1));
     }
     double highest = std::numeric_limits<double>::infinity(), before = -highest;
-    for (int step = 0; step < kSteps; ++step) {
-      bound_.linearise(lattice, passes_.clipping(), metric_, *lengths_, options_.model_weight,
-                       length, matches, poll);
-      highest = std::min(highest, bound_.value());
-      const auto arcs = bound_.path(lattice);
+    // What a path is worth: from now on its own matches are those of the slopes.
+    const auto follow = [&](const std::vector<Index>& arcs) {
       const double last = lattice.final[lattice.last(arcs)];
-      if (std::isinf(last)) break;  // all score 0, and no path is better than another
       words_.clear();
-      double model = last;
+      double model = last, more = rows_ ? rows_->opening() : 0.0;
+      Index row = 0;
       for (const Index arc : arcs) {
         model += lattice.score[arc];
         if (classes()[arc] >= 0) words_.push_back(classes()[arc]);
+        if (rows_) rows_->step(arc, row, more);
       }
       const auto found = clipped({});
       length = static_cast<Index>(words_.size());
-      const double now = worth(score_of(length, found.count), model);
+      const double score = score_of(length, found.count);
+      const double now = worth(score, model, rows_ ? rows_->ending(row, more) : 0.0);
       for (Index n = 0; n < metric_.order(); ++n) matches[n] = found.count[n + 1];
       if (options_.k == 1 && now > known_) {
         known_ = threshold_ = now;
@@ -220,6 +226,18 @@ class BleuSearch {
         answer.rows.assign(row_.begin(), row_.end());
         answer.complete = true;
       }
+      return now;
+    };
+    if (rows_) follow(rows_->best_path(lattice));
+    for (int step = 0; step < kSteps; ++step) {
+      metric_.linearise(length, matches, options_.model_weight != 0.0 || rows_);
+      bound_.pass(lattice, passes_.clipping(), metric_, weight_, options_.model_weight, poll);
+      const double most = rows_ ? rows_->most() : 0.0;
+      highest = std::min(highest, bound_.value() + most);
+      const auto arcs = bound_.path(lattice);
+      // all score 0, and no path is better than another
+      if (std::isinf(lattice.final[lattice.last(arcs)])) break;
+      const double now = follow(arcs);
       if (now <= before) break;
       before = now;
     }
@@ -238,7 +256,9 @@ class BleuSearch {
     if (std::isinf(guess_)) return false;
     margin_ *= 4;
     guess_ = top_ - margin_;
-    const bool any = options_.model_weight == 0.0 ? guess_ <= 0.0 : margin_ > 1e3 * std::abs(top_);
+    const bool any = options_.model_weight == 0.0 && !rows_
+                         ? guess_ <= 0.0
+                         : margin_ > 1e3 * std::max(1.0, std::abs(top_));
     if (any) guess_ = -std::numeric_limits<double>::infinity();
     return true;
   }
@@ -259,15 +279,21 @@ class BleuSearch {
   void add_end(Index at, double more) {
     const double score = score_of(labels()[at].length, labels()[at].count);
     const double model = labels()[at].model + more;
-    ends_.push_back({at, model, score, worth(score, model)});
+    const double added = rows_ ? rows_->ending(labels()[at].row, labels()[at].base) : 0.0;
+    ends_.push_back({at, model, added, worth(score, model, added)});
   }
-  double worth(double score, double model) const {
-    return sign_ * (options_.model_weight != 0.0 ? score + options_.model_weight * model : score);
+  double worth(double score, double model, double added) const {
+    const double value = weight_ * score + added;
+    return sign_ * (options_.model_weight != 0.0 ? value + options_.model_weight * model : value);
+  }
+  // Writes the statistics, too.
+  double score_of(Index length, std::span<const double> matches) {
+    metric_.write(length, matches, row_);
+    return metric_.score(row_);
   }
   double score_of(Index length, const Counts<W>& count) {
-    for (Index n = 1; n <= metric_.order(); ++n) row_[n - 1] = count[n];
-    lengths_->write(length, metric_.strict, row_);
-    return fstmetrics::bleu_score(row_, metric_.bleu);
+    for (Index n = 0; n < metric_.order(); ++n) matches_[n] = count[n + 1];
+    return score_of(length, matches_);
   }
 
   struct Truth {
@@ -312,8 +338,8 @@ class BleuSearch {
     std::stable_sort(ends_.begin(), ends_.end(), [](const End& one, const End& other) {
       return one.worth > other.worth || (one.worth == other.worth && one.model > other.model);
     });
-    const double scale =
-        options_.model_weight != 0.0 ? std::max(1.0, std::abs(ends_[0].worth)) : 1.0;
+    const bool sums = options_.model_weight != 0.0 || rows_;
+    const double scale = sums ? std::max(1.0, std::abs(ends_[0].worth)) : 1.0;
     const double rounding = kRounding * scale;
     answer.bound = sign_ * std::min(sign_ * answer.bound, ends_[0].worth);
     std::vector<Index> needed;
@@ -328,8 +354,8 @@ class BleuSearch {
       if (end.worth < last - rounding) break;
       auto found = truth(space, end.label, ignored);
       const double relaxed = end.worth;
-      end.score = score_of(labels()[end.label].length, found.count);
-      end.worth = worth(end.score, end.model);
+      const double score = score_of(labels()[end.label].length, found.count);
+      end.worth = worth(score, end.model, end.added);
       if (!found.needed.empty() && std::abs(relaxed - end.worth) > rounding && needed.empty()) {
         needed = std::move(found.needed);
         wrong = relaxed;
@@ -437,20 +463,34 @@ class BleuSearch {
       most[each.length - 1] += each.limit;
     }
     for (Index length = shortest; length <= longest; ++length) {
-      lengths_->write(length, metric_.strict, row_);
-      for (Index n = 0; n < metric_.order(); ++n) {
-        row_[n] = std::min(most[n], row_[metric_.order() + n]);
-      }
+      auto matches = metric_.most_matches(length);
+      for (Index n = 0; n < metric_.order(); ++n) matches[n] = std::min(most[n], matches[n]);
+      metric_.write(length, matches, row_);
       answer.outer.insert(answer.outer.end(), row_.begin(), row_.end());
     }
   }
 
-  const BleuMetric metric_;
+  // The rows of the machine that is added to the score.
+  void read_rows(const BleuProblem<Lattice>& problem) {
+    rows_.reset();
+    if (problem.added) {
+      problem.added->tables->visit([&](const auto& reader) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(reader)>, LabelRows::Reader>) {
+          rows_.emplace(*problem.added, reader, *problem.space);
+        }
+      });
+    }
+    passes_.set_rows(rows_ ? &*rows_ : nullptr);
+  }
+  void read_rows(const BleuProblem<Forest>&) {}
+
+  MatchScore& metric_;
   const BleuSearchOptions options_;
   const double sign_;
   bool by_model_ = false;  // the model score is one more thing to be better in
   LabelPasses<W> passes_;
-  const fstmetrics::ReferenceLengths* lengths_ = nullptr;
+  double weight_ = 1.0;  // of the score
+  std::optional<LabelRows> rows_;
   std::size_t left_ = 0;  // of the budget
   LinearBound bound_;
   bool bounded_ = false;
@@ -459,7 +499,7 @@ class BleuSearch {
   double guess_ = 0.0, top_ = 0.0, margin_ = 0.0;
   bool reached_ = true;  // k sentences have reached the guess
   std::vector<End> ends_;
-  std::vector<double> row_;
+  std::vector<double> row_, matches_;
   std::vector<Index> words_, times_, seen_;
 };
 

@@ -18,10 +18,10 @@ from fstmetrics import BLEU, Evaluator, Metric
 from fstmetrics.alignment.metric import is_word_error
 from fstmetrics.contract import METRIC, can_search, decomposes, nbest_stats
 from fstmetrics.references import Reference
+from fstmetrics.statistics.resampling import OnDrawn
 from fstmetrics.statistics.significance import (
     Comparison,
     Estimate,
-    OnDrawn,
     bootstrap,
     paired_bootstrap,
 )

@@ -12,21 +12,19 @@ import numpy as np
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Layout, Table, Totals
 from decoding.extraction.oracle import oracle
-from decoding.plain_json import json_text
-from decoding.tasks.confusion import network_of, words_of
 from decoding.tasks.segments import Scored, is_unscored, space_size
 from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import can_search, decomposes
 from lattices.algorithms import best_words
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError, TooLargeError
-from lattices.formats.references import References
 from lattices.spaces import NBest, Space
 from lattices.vocabulary import EPSILON
 
 if TYPE_CHECKING:
     from decoding.minimum_risk.method import Consensus, Method, Spaces
     from fstmetrics.statistics.calibration import Calibration
+    from lattices.formats.references import References
 
 #: what the summaries of other commands have
 _OTHERS = ("engine", "unweighted")
@@ -199,6 +197,8 @@ class MBRTask:
         Each has ``word``, ``confidence``, ``begin`` and ``end`` (null without times), and
         ``alternatives``, the other words of its place, "" for none, with their posteriors.
         """
+        from decoding.tasks.confusion import network_of, words_of
+
         network = network_of(found)
         spoken = np.flatnonzero(network.label[network.chosen] != EPSILON).tolist()
         bins = network.bins
@@ -251,6 +251,7 @@ def matrix_lines(table: Table) -> list[list[str]]:
     the evidence, and ``scores``: ``scores[c][e]`` is that of candidate c against evidence e.
     """
     from decoding.minimum_risk.pairwise import PairwiseConsensus
+    from decoding.plain_json import json_text
 
     metrics = table.column("metric")
     lines: list[list[str]] = []

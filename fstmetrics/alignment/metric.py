@@ -39,6 +39,7 @@ from fstmetrics.references import (
 from fstmetrics.signature import Signature
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
+from lattices.errors import OptionError
 from lattices.intersection import ENGINES, Alignment, Automaton, Part
 from lattices.intersection.automata import FINEST_UNIT
 from lattices.spaces import Lattice, NBest
@@ -533,6 +534,16 @@ class AlignmentEvaluator:
         return {name: value for name, value in self.__dict__.items() if name != "_latest"}
 
     def _compile(self, vocabulary: Vocabulary, labels: IntColumn | None) -> Machine:
+        if self.metric.characters:
+            words = (
+                vocabulary if labels is None else vocabulary.decode(np.unique(labels[labels > 0]))
+            )
+            longer = next((word for word in words if len(word) > 1), None)
+            if longer is not None:
+                raise OptionError(
+                    f"{self.metric} reads characters, and {longer!r} is a word: take the space in "
+                    "characters (fstmetrics.contract.compile_for, or lattices.to_characters)"
+                )
         parts: list[Part] = []
         for reference in self._sentences:
             if isinstance(reference, dict):

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fstmetrics.contract import ClippedMatches
 from fstmetrics.pairs import chrf_scores
 from fstmetrics.references import Reference, check_references, split_tokens
 from fstmetrics.signature import Signature, option
@@ -145,7 +146,9 @@ class TER(SacreBLEUMetric):
 class CHRF(SacreBLEUMetric):
     """chrF: an F-score over character n-grams; with ``word_order=2``, chrF++.
 
-    Against the reference that scores best. Computed by sacreBLEU.
+    Against the reference that scores best. Computed by sacreBLEU. Lattices and forests are
+    searched under chrF by labels (:mod:`decoding.extraction.bleu_search`), within a budget; under
+    chrF++, which counts n-grams of words beside those of characters, they are not.
 
     Parameters
     ----------
@@ -197,6 +200,15 @@ class CHRF(SacreBLEUMetric):
             for side in ("hypothesis", "reference", "both")
         )
 
+    def against(self, references: Iterable[Reference]) -> CHRFEvaluator:
+        """Return an evaluator for the references of one segment."""
+        return CHRFEvaluator(self, check_references(references))
+
+    def characters_of(self, text: str) -> tuple[str, ...]:
+        """Return the characters of a word or a sentence that are counted."""
+        folded = text.lower() if self.lowercase else text
+        return tuple(folded if self.whitespace else "".join(folded.split()))
+
     def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
         """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
         return chrf_scores(candidates, evidence, self)
@@ -211,6 +223,44 @@ class CHRF(SacreBLEUMetric):
             whitespace=self.whitespace,
             eps_smoothing=self.eps_smoothing,
             references=_segment_major(references),
+        )
+
+
+class CHRFEvaluator(SacreBLEUEvaluator):
+    """chrF made ready for the references of one segment."""
+
+    metric: CHRF
+
+    def clipped_matches(self) -> ClippedMatches:
+        """Return what the score is made of, for searches (:mod:`decoding.extraction.bleu_search`).
+
+        Raises
+        ------
+        OptionError
+            If n-grams of words are counted beside those of characters.
+        """
+        metric = self.metric
+        problem = ""
+        if type(metric) is not CHRF:
+            problem = "its score is its own"
+        elif metric.word_order:
+            problem = f"word_order={metric.word_order} counts n-grams of words, too"
+        if problem:
+            raise OptionError(
+                f"{metric} cannot search lattices and forests: {problem}; "
+                "take an n-best list (lattices.k_best)"
+            )
+        return ClippedMatches(
+            tuple(metric.characters_of(_text(each)) for each in self.references),  # type: ignore[arg-type]
+            floats(np.full(metric.char_order, 1.0 / metric.char_order)),
+            (0, 0.0, False, False),
+            (0, False),
+            characters=True,
+            spaces=metric.whitespace,
+            lowercase=metric.lowercase,
+            units=metric.characters_of,
+            f_score=(metric.beta, metric.eps_smoothing),
+            fronts=False,
         )
 
 

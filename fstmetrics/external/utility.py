@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from fstmetrics.external.cache import ScoreCache, Texts
 from fstmetrics.external.function import PREFIX, PythonFunction, numbers_of
 from fstmetrics.references import Reference, split_tokens
-from fstmetrics.summing import Summable
+from fstmetrics.signature import Summable
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.options import read_options

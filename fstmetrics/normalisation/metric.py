@@ -25,7 +25,7 @@ from fstmetrics.contract import (
 from fstmetrics.machine import Machine
 from fstmetrics.normalisation.normalisers import Normaliser, Words, parse_normaliser
 from fstmetrics.references import Reference, check_references, split_tokens
-from fstmetrics.summing import Summable
+from fstmetrics.signature import Summable
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError

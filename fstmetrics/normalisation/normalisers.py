@@ -10,7 +10,7 @@ import re
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
@@ -20,6 +20,7 @@ from lattices.errors import Error, FormatError, OptionError, PluginError
 from lattices.formats.base import split_words, text_lines
 from lattices.formats.streams import open_input
 from lattices.optional import require
+from lattices.options import option_fields, read_options, split_items, split_option
 from lattices.registry import list_missing
 
 Words = tuple[str, ...]
@@ -30,7 +31,7 @@ class Normaliser(Protocol):
     """What a normaliser offers; registered in the group ``fstmetrics.normalisers``.
 
     An entry point is a class or function that is called without arguments, or, for names such as
-    ``glm:FILE``, with what follows the colon.
+    ``glm:FILE``, with what follows the colon; fields of a dataclass are its options.
     """
 
     def sentence(self, words: Words) -> Words:
@@ -121,6 +122,7 @@ class TextFunction(_ByWord):
         return made
 
 
+@dataclass(eq=False)
 class RegexTable(_ByWord):
     r"""Regular expressions and what takes their place, ``pattern<TAB>replacement`` a line.
 
@@ -128,9 +130,12 @@ class RegexTable(_ByWord):
     Lines that begin with ``#`` are comments.
     """
 
-    def __init__(self, path: str) -> None:
+    path: str
+
+    def __post_init__(self) -> None:
+        """Read the file."""
         self.rules: list[tuple[re.Pattern[str], str]] = []
-        for line, text in _lines(path):
+        for line, text in _lines(self.path):
             pattern, tab, replacement = text.partition("\t")
             try:
                 if not tab:
@@ -138,7 +143,7 @@ class RegexTable(_ByWord):
                 rule = re.compile(pattern), replacement
                 rule[0].sub(replacement, "")
             except (ValueError, re.error, IndexError) as problem:
-                raise FormatError(f"{text!r:.60}: {problem}", path, line) from problem
+                raise FormatError(f"{text!r:.60}: {problem}", self.path, line) from problem
             self.rules.append(rule)
 
     def word(self, word: str) -> str:
@@ -152,6 +157,7 @@ _GLM_RULE = re.compile(r"\s*\[?([^\]=]*?)\]?\s*=>\s*(.*?)\s*(?:/\s*\[\s*\]\s*__\
 _GLM_OPTION = re.compile(r"\*\s*case_sensitive\s*=\s*'?([TF])'?", re.IGNORECASE)
 
 
+@dataclass(eq=False)
 class GlobalMapping:
     """NIST's global mapping file (GLM): words and phrases, and what takes their place.
 
@@ -164,17 +170,22 @@ class GlobalMapping:
     than ``[ ] __ [ ]`` are refused.
     """
 
-    def __init__(self, path: str) -> None:
+    path: str
+
+    def __post_init__(self) -> None:
+        """Read the file."""
         self.sensitive = False
         rules: list[tuple[str, str]] = []
-        for line, text in _lines(path, comment=";;"):
+        for line, text in _lines(self.path, comment=";;"):
             if text.lstrip().startswith("*"):
                 found = _GLM_OPTION.match(text.strip())
                 self.sensitive = found.group(1).upper() == "T" if found else self.sensitive
                 continue
             rule = _GLM_RULE.fullmatch(text)
             if rule is None or "__" in rule.group(2) or not rule.group(1).strip():
-                raise FormatError(f"{text!r:.60}, expected [FROM] => [TO] / [ ] __ [ ]", path, line)
+                raise FormatError(
+                    f"{text!r:.60}, expected [FROM] => [TO] / [ ] __ [ ]", self.path, line
+                )
             rules.append((rule.group(1), rule.group(2)))
         #: by the first word of their phrases, in the order of the file
         self.rules: dict[str, list[tuple[Words, Words]]] = {}
@@ -344,19 +355,23 @@ class WhisperEnglish(WhisperBasic):
 def parse_normaliser(specification: str) -> tuple[Normaliser, ...]:
     """Return the normalisers that ``NAME+NAME`` names, to be applied in this order.
 
+    Each may have options, ``NAME:KEY=VALUE,KEY=VALUE``, or ``NAME:VALUE``, which is its first.
+
     Examples
     --------
     >>> [type(each).__name__ for each in parse_normaliser("lower+punctuation")]
     ['Lower', 'Punctuation']
+    >>> parse_normaliser("drop:[noise]") == parse_normaliser("drop:words=[noise]")
+    True
     """
     found = []
     for item in specification.split("+"):
-        name, colon, argument = item.strip().partition(":")
-        if not name or (colon and not argument):
+        name, colon, text = item.strip().partition(":")
+        if not name or (colon and not text):
             raise OptionError(f"{specification!r}: expected NAME+NAME, or NAME:FILE")
         kind = NORMALISERS.get(name)
         try:
-            made = kind(argument) if colon else kind()
+            made = _make(kind, name, text)
         except TypeError as problem:
             needed = "no argument" if colon else "an argument, as in NAME:FILE"
             raise OptionError(f"the normaliser {name} takes {needed} ({problem})") from problem
@@ -371,3 +386,14 @@ def parse_normaliser(specification: str) -> tuple[Normaliser, ...]:
             made = TextFunction(made)
         found.append(made)
     return tuple(found)
+
+
+def _make(kind: Any, name: str, text: str) -> Any:
+    """Return a normaliser; a dataclass has options, what else there is may take a text."""
+    if not (text and is_dataclass(kind) and isinstance(kind, type)):
+        return kind(text) if text else kind()
+    known = option_fields(kind)
+    given = [(next(iter(known)), text)]
+    if text.partition("=")[0] in known:
+        given = [split_option(each, name) for each in split_items(text)]
+    return kind(**read_options(kind, given, f"normaliser {name}"))

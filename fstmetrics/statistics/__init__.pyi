@@ -19,10 +19,10 @@ from .pairwise import (
     pairwise_accuracy as pairwise_accuracy,
     soft_pairwise_accuracy as soft_pairwise_accuracy,
 )
+from .resampling import Interval as Interval
 from .significance import (
     Comparison as Comparison,
     Estimate as Estimate,
-    Interval as Interval,
     bootstrap as bootstrap,
     paired_bootstrap as paired_bootstrap,
     randomization as randomization,

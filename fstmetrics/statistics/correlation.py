@@ -40,25 +40,26 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fstmetrics.contract import Metric
-from fstmetrics.statistics.significance import (
+from fstmetrics.statistics.resampling import (
     Interval,
-    OnDrawn,
+    Resampling,
+    ResamplingOptions,
     check_samples,
-    check_stats,
-    draws,
     make_generator,
-    percentiles,
-    qualities_of,
-    resample_sums,
 )
+from fstmetrics.statistics.significance import check_stats, qualities_of
 from lattices.arrays import Array, FloatColumn
 from lattices.errors import OptionError
 from lattices.records import PlainRecord
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)
@@ -193,9 +194,7 @@ def graded_kappa(
     low: float | None = 0.0,
     high: float | None = 1.0,
     weights: str = "none",
-    samples: int = 0,
-    level: float = 0.95,
-    seed: int | np.random.Generator = 0,
+    **resampling: Unpack[ResamplingOptions],
 ) -> Correlation:
     """Return Cohen's kappa of two columns of scores, after cutting them into k grades.
 
@@ -213,10 +212,9 @@ def graded_kappa(
     samples
         Resamples of the points for the interval; none by default. They keep their grades, so
         that a resample is one draw of a k by k table.
-    level
-        Of the interval.
-    seed
-        A whole number, or a numpy generator.
+    **resampling
+        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
+        and ``on_drawn``.
 
     Raises
     ------
@@ -234,6 +232,7 @@ def graded_kappa(
     >>> print(graded_kappa(words, characters))
     0.6667
     """
+    how = Resampling.of("graded_kappa", resampling, 0)
     columns = [
         _cut_into_grades(np.asarray(column, np.float64), k, low, high) for column in (one, other)
     ]
@@ -243,11 +242,11 @@ def graded_kappa(
         note = "both give one grade only, and the same"
         return Correlation(value, "kappa", points, float("nan"), note=note)
     interval, known = None, 0
-    if samples:
+    if how.samples:
         shares = np.bincount(columns[0] * k + columns[1], minlength=k * k) / points
-        rng = make_generator(seed)
-        tables = rng.multinomial(points, shares, size=check_samples(samples))
-        interval, known = _interval(_kappas(tables.reshape(-1, k, k), weights), level)
+        rng = make_generator(how.seed)
+        tables = rng.multinomial(points, shares, size=check_samples(how.samples))
+        interval, known = how.interval(_kappas(tables.reshape(-1, k, k), weights))
     return Correlation(value, "kappa", points, float("nan"), interval, known)
 
 
@@ -330,10 +329,7 @@ def wmt_tau(
     *,
     variant: str = "wmt14",
     gap: float = 0.0,
-    samples: int = 0,
-    level: float = 0.95,
-    seed: int | np.random.Generator = 0,
-    on_drawn: OnDrawn | None = None,
+    **resampling: Unpack[ResamplingOptions],
 ) -> PairCounts:
     """Return the Kendall's tau of a WMT metrics task.
 
@@ -350,12 +346,9 @@ def wmt_tau(
         Differences between what people say that are smaller than this count as ties.
     samples
         Resamples of the segments for the interval; none by default.
-    level
-        Of the interval.
-    seed
-        A whole number, or a numpy generator.
-    on_drawn
-        Called with the number of resamples in each block that is done, to show progress.
+    **resampling
+        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
+        and ``on_drawn``.
 
     Raises
     ------
@@ -371,13 +364,12 @@ def wmt_tau(
     """
     if variant not in VARIANTS:
         raise OptionError(f"variant={variant!r}, expected one of {', '.join(VARIANTS)}")
+    how = Resampling.of("wmt_tau", resampling, 0)
     counts = pair_counts(human, metric, gap=gap)
     totals = counts.sum(axis=0)
     interval, known = None, 0
-    if samples and len(counts):
-        rng = make_generator(seed)
-        sums = resample_sums(counts.astype(np.float64), check_samples(samples), rng, on_drawn)
-        interval, known = _interval(_taus(sums, variant), level)
+    if how.samples and len(counts):
+        interval, known = how.interval(_taus(how.sums(counts.astype(np.float64)), variant))
     value = float(_taus(totals[np.newaxis].astype(np.float64), variant)[0])
     concordant, discordant, metric_ties, human_ties = totals.tolist()
     return PairCounts(
@@ -406,10 +398,7 @@ def correlate(
     *,
     method: str = "pearson",
     groups: ArrayLike | None = None,
-    samples: int = 0,
-    level: float = 0.95,
-    seed: int | np.random.Generator = 0,
-    on_drawn: OnDrawn | None = None,
+    **resampling: Unpack[ResamplingOptions],
 ) -> Correlation:
     """Return the correlation between two columns of numbers.
 
@@ -425,12 +414,9 @@ def correlate(
         outputs of several systems for one segment should be. By default each is on its own.
     samples
         Resamples of the points for the interval; none by default.
-    level
-        Of the interval.
-    seed
-        A whole number, or a numpy generator.
-    on_drawn
-        Called with the number of resamples in each block that is done, to show progress.
+    **resampling
+        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
+        and ``on_drawn``.
 
     Raises
     ------
@@ -448,23 +434,19 @@ def correlate(
     >>> print(correlate(human, [0.5, 0.5, 0.5, 0.5]))
     undefined (the metric says 0.5 for all)
     """
-    measure = _method(method)
+    measure, how = _method(method), Resampling.of("correlate", resampling, 0)
     one, other = _check(human, metric)
     note = _constant(one, "people say") or _constant(other, "the metric says")
     if note:
         return Correlation(float("nan"), method, len(one), float("nan"), note=note)
     value, p_value = measure.with_p_value(one, other)
-    if not samples:
+    if not how.samples:
         return Correlation(value, method, len(one), p_value)
-    rng = make_generator(seed)
-    check_samples(samples)
     drawn = (
-        draws(len(one), samples, rng, on_drawn)
-        if groups is None
-        else _group_draws(np.asarray(groups), len(one), samples, rng, on_drawn)
+        how.draws(len(one)) if groups is None else _group_draws(np.asarray(groups), len(one), how)
     )
     values = np.concatenate([measure.of_rows(one[rows], other[rows]) for rows in drawn])
-    return Correlation(value, method, len(one), p_value, *_interval(values, level))
+    return Correlation(value, method, len(one), p_value, *how.interval(values))
 
 
 def correlate_systems(
@@ -474,10 +456,7 @@ def correlate_systems(
     *,
     method: str = "pearson",
     resample: str = "systems",
-    samples: int = 1000,
-    level: float = 0.95,
-    seed: int | np.random.Generator = 0,
-    on_drawn: OnDrawn | None = None,
+    **resampling: Unpack[ResamplingOptions],
 ) -> Correlation:
     """Return the correlation of corpus scores with what people say of systems.
 
@@ -496,12 +475,9 @@ def correlate_systems(
         of, or the same systems on other segments, with what people say as it is.
     samples
         Resamples for the interval; none if 0.
-    level
-        Of the interval.
-    seed
-        A whole number, or a numpy generator.
-    on_drawn
-        Called with the number of resamples in each block that is done, to show progress.
+    **resampling
+        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
+        and ``on_drawn``.
 
     Raises
     ------
@@ -528,41 +504,26 @@ def correlate_systems(
         )
     columns = len(metric.stat_names)
     scores = qualities_of(metric, np.reshape([m.sum(axis=0) for m in matrices], (-1, columns)))
-    of_systems = samples if resample == "systems" else 0
-    found = correlate(
-        human,
-        scores,
-        method=method,
-        samples=of_systems,
-        level=level,
-        seed=seed,
-        on_drawn=on_drawn,
-    )
-    if found.note or of_systems or not samples:
+    how = Resampling.of("correlate_systems", resampling)
+    of_systems = how.samples if resample == "systems" else 0
+    given: ResamplingOptions = {**resampling, "samples": of_systems}
+    found = correlate(human, scores, method=method, **given)
+    if found.note or of_systems or not how.samples:
         return found
-    sums = resample_sums(
-        np.hstack(matrices), check_samples(samples), make_generator(seed), on_drawn
-    )
-    rows = sums.reshape(-1, columns)
-    resampled = qualities_of(metric, rows).reshape(samples, len(matrices))
+    rows = how.sums(np.hstack(matrices)).reshape(-1, columns)
+    resampled = qualities_of(metric, rows).reshape(how.samples, len(matrices))
     fixed = np.broadcast_to(np.asarray(human, dtype=np.float64), resampled.shape)
     values = _method(method).of_rows(fixed, resampled)
-    return Correlation(found.value, method, found.points, found.p_value, *_interval(values, level))
+    return Correlation(found.value, method, found.points, found.p_value, *how.interval(values))
 
 
-def _group_draws(
-    groups: Array,
-    points: int,
-    samples: int,
-    rng: np.random.Generator,
-    on_drawn: OnDrawn | None,
-) -> Iterator[Array]:
+def _group_draws(groups: Array, points: int, how: Resampling) -> Iterator[Array]:
     """Iterate over resamples of whole groups, each a block of one row."""
     if groups.shape != (points,):
         raise OptionError(f"groups of shape {groups.shape} for {points} points")
     _, numbers = np.unique(groups, return_inverse=True)
     members = np.split(np.argsort(numbers, kind="stable"), np.cumsum(np.bincount(numbers))[:-1])
-    for block in draws(len(members), samples, rng, on_drawn):
+    for block in how.draws(len(members)):
         for chosen in block:
             yield np.concatenate([members[group] for group in chosen])[np.newaxis]
 
@@ -653,9 +614,3 @@ def _check(human: ArrayLike, metric: ArrayLike) -> tuple[FloatColumn, FloatColum
 def _constant(column: FloatColumn, who: str) -> str:
     # adding zero takes the sign off a negative one
     return f"{who} {column[0] + 0.0:g} for all" if np.ptp(column) == 0 else ""
-
-
-def _interval(values: FloatColumn, level: float) -> tuple[Interval | None, int]:
-    """Return the interval of the values that are numbers, and how many they are."""
-    known = values[~np.isnan(values)]
-    return (percentiles(known, level) if len(known) else None), len(known)

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +25,8 @@ from fstmetrics.statistics.pairwise import (
     pairwise_accuracy,
     soft_pairwise_accuracy,
 )
-from fstmetrics.statistics.significance import OnDrawn, qualities_of
+from fstmetrics.statistics.resampling import ResamplingOptions
+from fstmetrics.statistics.significance import qualities_of
 from fstmetrics.statistics.systems import System, pair_matrices
 from lattices.arrays import FloatColumn
 from lattices.errors import FormatError
@@ -34,6 +35,9 @@ from lattices.formats.references import References
 from lattices.formats.streams import display_name, open_input
 from lattices.records import PlainRecord
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 #: into which scores of segments are cut for kappa
 GRADES = 10
 #: names that a first line may have instead of scores
@@ -41,12 +45,6 @@ _HEADER = {"system", "id", "segment", "score", "human", "human_score"}
 #: WMT's files have the range of ranks after the score, and a line of these between clusters
 _RANKS = re.compile(r"\s+\([^()]*\)\s*$")
 _SEPARATOR = re.compile(r"\++")
-
-
-class _Sampling(TypedDict):
-    samples: int
-    level: float
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -193,10 +191,7 @@ def correlate_human(
     references: References,
     *,
     resample: str = "systems",
-    samples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
-    on_drawn: OnDrawn | None = None,
+    **resampling: Unpack[ResamplingOptions],
 ) -> HumanCorrelations:
     """Correlate each metric with the human scores, over the systems or segments they are of.
 
@@ -209,29 +204,17 @@ def correlate_human(
     metrics = of_entries[0].metrics
     said = [entry.score for entry in entries]
     points = [(system.name, e.segment) for system, e in zip(of_entries, entries, strict=True)]
-    sampling: _Sampling = {"samples": samples, "level": level, "seed": seed}
+    given: ResamplingOptions = {"samples": 1000, **resampling}
     found = []
     if not human.by_segment:
         matrices = pair_matrices(of_entries, references)
         for place, metric in enumerate(metrics):
             stats = [of_system[place] for of_system in matrices]
             coefficients = [
-                correlate_systems(
-                    said,
-                    metric,
-                    stats,
-                    method=one,
-                    resample=resample,
-                    on_drawn=on_drawn,
-                    **sampling,
-                )
+                correlate_systems(said, metric, stats, method=one, resample=resample, **given)
                 for one in METHODS
             ]
-            coefficients.append(
-                pairwise_accuracy(
-                    said, metric, stats, resample=resample, on_drawn=on_drawn, **sampling
-                )
-            )
+            coefficients.append(pairwise_accuracy(said, metric, stats, resample=resample, **given))
             scores = [metric.score(matrix.sum(axis=0)) for matrix in stats]
             found.append(MetricCorrelations(metric, scores, coefficients))
         return HumanCorrelations("system", points, said, found)
@@ -241,7 +224,7 @@ def correlate_human(
             raise FormatError(problem, human.path, entry.line)
     for place, metric in enumerate(metrics):
         rows = [one.stats[e.segment][place] for one, e in zip(of_entries, entries, strict=True)]
-        coefficients = _correlate_segments(entries, metric, np.array(rows), sampling, on_drawn)
+        coefficients = _correlate_segments(entries, metric, np.array(rows), given)
         values = scores_of(metric, np.array(rows))
         found.append(MetricCorrelations(metric, values.tolist(), coefficients))
     return HumanCorrelations("segment", points, said, found)
@@ -251,8 +234,7 @@ def _correlate_segments(
     entries: Sequence[HumanScore],
     metric: Metric,
     rows: FloatColumn,
-    sampling: _Sampling,
-    on_drawn: OnDrawn | None,
+    given: ResamplingOptions,
 ) -> list[Correlation]:
     """Return all coefficients over segments; ``rows`` has the statistics of each entry."""
     said = np.array([entry.score for entry in entries])
@@ -260,19 +242,20 @@ def _correlate_segments(
     names = {name: row for row, name in enumerate(dict.fromkeys(e.system for e in entries))}
     segments = {name: at for at, name in enumerate(dict.fromkeys(e.segment for e in entries))}
     place_of = ([names[e.system] for e in entries], [segments[e.segment] for e in entries])
+    # what takes no time has no progress to show
+    silent: ResamplingOptions = {**given, "on_drawn": None}
     coefficients = [
-        correlate(said, quality, method=method, groups=place_of[1], on_drawn=on_drawn, **sampling)
-        for method in METHODS
+        correlate(said, quality, method=method, groups=place_of[1], **given) for method in METHODS
     ]
     if len(names) > 1:
         matrices = np.full((2, len(names), len(segments)), np.nan)
         matrices[0][place_of], matrices[1][place_of] = said, quality
-        tau = wmt_tau(*matrices, on_drawn=on_drawn, **sampling)
+        tau = wmt_tau(*matrices, **given)
         pairs = tau.concordant + tau.discordant + tau.metric_ties
         note = "" if pairs else "people see no difference between systems"
         coefficients += [
             Correlation(tau.value, tau.variant, pairs, math.nan, tau.interval, tau.samples, note),
-            calibrated_accuracy(*matrices, on_drawn=on_drawn, **sampling),
+            calibrated_accuracy(*matrices, **given),
         ]
         if np.isnan(matrices[0]).any():
             note = "people did not judge the same segments of all systems"
@@ -280,9 +263,9 @@ def _correlate_segments(
         else:
             stats = np.empty((len(names), len(segments), rows.shape[1]))
             stats[place_of] = rows
-            soft = soft_pairwise_accuracy(matrices[0], metric, [*stats], **sampling)
+            soft = soft_pairwise_accuracy(matrices[0], metric, [*stats], **silent)
         coefficients.append(soft)
-    agreement = graded_kappa(said, quality, k=GRADES, low=None, high=None, **sampling)
+    agreement = graded_kappa(said, quality, k=GRADES, low=None, high=None, **silent)
     return [*coefficients, replace(agreement, method="kappa")]
 
 

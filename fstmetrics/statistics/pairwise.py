@@ -26,33 +26,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fstmetrics.contract import ROUNDING, Metric
 from fstmetrics.statistics.correlation import Correlation
-from fstmetrics.statistics.significance import (
+from fstmetrics.statistics.resampling import (
     Interval,
-    OnDrawn,
+    Resampling,
+    ResamplingOptions,
     check_samples,
-    check_stats,
-    draws,
     make_generator,
-    percentiles,
-    qualities_of,
-    resample_sums,
     shuffle_sums,
 )
+from fstmetrics.statistics.significance import check_stats, qualities_of
 from lattices.arrays import Array, FloatColumn
 from lattices.errors import OptionError
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 RESAMPLED = ("systems", "segments")
-#: an interval, and the resamples that it comes from
-_ByChance: TypeAlias = "tuple[Interval | None, int]"
 
 
 def pairwise_accuracy(
@@ -61,10 +59,7 @@ def pairwise_accuracy(
     stats: Sequence[FloatColumn],
     *,
     resample: str = "systems",
-    samples: int = 1000,
-    level: float = 0.95,
-    seed: int | np.random.Generator = 0,
-    on_drawn: OnDrawn | None = None,
+    **resampling: Unpack[ResamplingOptions],
 ) -> Correlation:
     """Return the share of pairs of systems that people and the metric see in the same order.
 
@@ -83,12 +78,9 @@ def pairwise_accuracy(
         a system with itself are left out of resamples of systems.
     samples
         Resamples for the interval; none if 0.
-    level
-        Of the interval.
-    seed
-        A whole number, or a numpy generator.
-    on_drawn
-        Called with the number of resamples in each block that is done, to show progress.
+    **resampling
+        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
+        and ``on_drawn``.
 
     Raises
     ------
@@ -117,16 +109,16 @@ def pairwise_accuracy(
     order = np.sign(said[first] - said[second])
     agree = np.zeros((systems, systems))
     agree[first, second] = order == np.sign(scores[first] - scores[second])
-    if samples and resample == "segments":
-        rng = make_generator(seed)
-        sums = resample_sums(np.hstack(matrices), check_samples(samples), rng, on_drawn)
-        drawn = qualities_of(metric, sums.reshape(-1, columns)).reshape(samples, systems)
+    how = Resampling.of("pairwise_accuracy", resampling)
+    if how.samples and resample == "segments":
+        sums = how.sums(np.hstack(matrices)).reshape(-1, columns)
+        drawn = qualities_of(metric, sums).reshape(how.samples, systems)
         same = np.sign(drawn[:, first] - drawn[:, second]) == order
-        by_chance: _ByChance = (percentiles(same.mean(axis=1), level), samples)
+        interval = how.interval(same.mean(axis=1))
     else:
-        by_chance = _system_interval(agree, samples, level, seed, on_drawn)
+        interval = _system_interval(agree, how)
     value = float(agree[first, second].mean())
-    return Correlation(value, "pa", systems, math.nan, *by_chance)
+    return Correlation(value, "pa", systems, math.nan, *interval)
 
 
 def soft_pairwise_accuracy(
@@ -135,10 +127,7 @@ def soft_pairwise_accuracy(
     stats: Sequence[FloatColumn],
     *,
     permutations: int = 1000,
-    samples: int = 1000,
-    level: float = 0.95,
-    seed: int | np.random.Generator = 0,
-    on_drawn: OnDrawn | None = None,
+    **resampling: Unpack[ResamplingOptions],
 ) -> Correlation:
     """Return how near the confidence of a metric is to that of people, over pairs of systems.
 
@@ -162,12 +151,9 @@ def soft_pairwise_accuracy(
         Exchanges for the p-values.
     samples
         Resamples of the systems for the interval; none if 0.
-    level
-        Of the interval.
-    seed
-        A whole number, or a numpy generator.
-    on_drawn
-        Called with the number of resamples in each block that is done, to show progress.
+    **resampling
+        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
+        and ``on_drawn``.
 
     Raises
     ------
@@ -191,7 +177,8 @@ def soft_pairwise_accuracy(
             f"human scores of shape {said.shape}, expected a finite one for each of "
             f"{len(matrices)} systems and {len(matrices[0])} segments"
         )
-    rng = make_generator(seed)
+    how = Resampling.of("soft_pairwise_accuracy", resampling)
+    rng = make_generator(how.seed)
     shuffles = int(rng.integers(2**63))
     check_samples(permutations)
 
@@ -216,8 +203,8 @@ def soft_pairwise_accuracy(
     by_metric = p_values(matrices, lambda rows: qualities_of(metric, rows))
     near = 1.0 - np.abs(by_people - by_metric)
     value = float(near[np.triu_indices(len(near), 1)].mean())
-    by_chance = _system_interval(near, samples, level, rng, on_drawn)
-    return Correlation(value, "spa", len(near), math.nan, *by_chance)
+    interval = _system_interval(near, replace(how, seed=rng))
+    return Correlation(value, "spa", len(near), math.nan, *interval)
 
 
 def _matrices(
@@ -237,32 +224,25 @@ def _matrices(
     return matrices
 
 
-def _system_interval(
-    worth: Array,
-    samples: int,
-    level: float,
-    seed: int | np.random.Generator,
-    on_drawn: OnDrawn | None,
-) -> _ByChance:
-    """Return the interval of a mean over pairs, whose worth stands above the diagonal.
+def _system_interval(values: Array, how: Resampling) -> tuple[Interval | None, int]:
+    """Return the interval of a mean over pairs, whose values stand above the diagonal.
 
     Of resamples of systems; those that drew one system only have no pairs, and are left out.
     """
-    if not samples:
+    if not how.samples:
         return None, 0
-    systems = len(worth)
-    both = np.triu(worth, 1)
+    systems = len(values)
+    both = np.triu(values, 1)
     both += both.T
-    values = []
-    for block in draws(systems, check_samples(samples), make_generator(seed), on_drawn):
+    means = []
+    for block in how.draws(systems):
         offsets = systems * np.arange(len(block))[:, np.newaxis]
         drawn = np.bincount((block + offsets).ravel(), minlength=systems * len(block))
         counts = drawn.reshape(len(block), systems).astype(np.float64)
         pairs = counts.sum(axis=1) ** 2 - (counts**2).sum(axis=1)
         known = pairs > 0
-        values.append(((counts @ both) * counts).sum(axis=1)[known] / pairs[known])
-    found = np.concatenate(values)
-    return (percentiles(found, level) if len(found) else None), len(found)
+        means.append(((counts @ both) * counts).sum(axis=1)[known] / pairs[known])
+    return how.interval(np.concatenate(means))
 
 
 @dataclass(frozen=True)
@@ -283,10 +263,7 @@ def calibrated_accuracy(
     metric: ArrayLike,
     *,
     epsilon: float | None = None,
-    samples: int = 0,
-    level: float = 0.95,
-    seed: int | np.random.Generator = 0,
-    on_drawn: OnDrawn | None = None,
+    **resampling: Unpack[ResamplingOptions],
 ) -> CalibratedAccuracy:
     """Return the pairwise accuracy of a metric over outputs of a segment, ties counting, acc_eq.
 
@@ -309,12 +286,9 @@ def calibrated_accuracy(
     samples
         Resamples of the segments for the interval, each with an epsilon of its own unless it is
         given; none by default.
-    level
-        Of the interval.
-    seed
-        A whole number, or a numpy generator.
-    on_drawn
-        Called with the number of resamples in each block that is done, to show progress.
+    **resampling
+        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
+        and ``on_drawn``.
 
     Raises
     ------
@@ -346,14 +320,15 @@ def calibrated_accuracy(
     ones = np.ones(said.shape[1])
     value, found = pairs.best(ones, epsilon)
     interval, known = None, 0
-    if samples:
+    how = Resampling.of("calibrated_accuracy", resampling, 0)
+    if how.samples:
         values = []
-        for block in draws(said.shape[1], check_samples(samples), make_generator(seed), on_drawn):
+        for block in how.draws(said.shape[1]):
             for drawn in block:
                 counts = np.bincount(drawn, minlength=said.shape[1]).astype(np.float64)
                 if counts[pairs.segment].any():
                     values.append(pairs.best(counts, epsilon)[0])
-        interval, known = percentiles(np.array(values), level), len(values)
+        interval, known = how.interval(np.array(values))
     return CalibratedAccuracy(
         value, "acc_eq", len(pairs.distance), math.nan, interval, known, epsilon=found
     )

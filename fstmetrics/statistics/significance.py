@@ -12,44 +12,35 @@ comparison ``a`` is the system and ``b`` the baseline, over the same segments in
 :func:`substitution_test`     the sign test of Collins et al. 2005, which BLEU breaks
 ============================  ==================================================================
 
-The same seed and the same number of segments give the same resamples, whatever the system and
-the metric. P-values are of one comparison; who makes many must expect some to look significant.
-
-A resample is a vector that says how often each segment was drawn. Since statistics are additive,
-the sums of many resamples are one product: that of these vectors and the matrix of statistics.
+P-values are of one comparison; who makes many must expect some to look significant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fstmetrics.contract import Metric, quality, scores_of
-from lattices.arrays import Array, FloatColumn
+from fstmetrics.statistics.resampling import (
+    Interval,
+    OnDrawn,
+    Resampling,
+    ResamplingOptions,
+    Seed,
+    check_samples,
+    make_generator,
+    percentiles,
+    shuffle_sums,
+)
+from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.records import PlainRecord
-from lattices.spaces.arguments import NUMBER, WHOLE, takes
+from lattices.spaces.arguments import WHOLE, takes
 
-
-@dataclass(frozen=True)
-class Interval(PlainRecord):
-    """A confidence interval.
-
-    Examples
-    --------
-    >>> print(Interval(0.25, 0.5, 0.95))
-    [0.2500, 0.5000]
-    """
-
-    low: float
-    high: float
-    level: float
-
-    def __str__(self) -> str:
-        """Return the two ends."""
-        return f"[{self.low:.4f}, {self.high:.4f}]"
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)
@@ -132,9 +123,6 @@ class Comparison(PlainRecord):
 #: differences this much smaller than the scores come from rounding
 ROUNDING = 1e-10
 ALTERNATIVES = ("two-sided", "better", "worse")
-# numbers in one block of resamples: fits in a cache, and products stay too small for threads, which
-# would wait for each other longer than they work
-_BLOCK = 1 << 15
 
 
 def check_scores(metric: Metric, rows: FloatColumn) -> FloatColumn:
@@ -182,81 +170,11 @@ def check_pair(
     return one, other
 
 
-def check_samples(samples: int) -> int:
-    """Return a number of samples, or raise OptionError if there are none."""
-    if samples < 1:
-        raise OptionError(f"samples={samples}, expected 1 or more")
-    return samples
-
-
 def check_alternative(alternative: str) -> str:
     """Return what is tested for, or raise OptionError if it is unknown."""
     if alternative not in ALTERNATIVES:
         raise OptionError(f"alternative={alternative!r}, expected one of {', '.join(ALTERNATIVES)}")
     return alternative
-
-
-def percentiles(values: FloatColumn, level: float) -> Interval:
-    """Return the interval that leaves out equal shares of the values at both ends."""
-    if not 0 < level < 1:
-        raise OptionError(f"level={level}, expected a number between 0 and 1")
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return Interval(low, high, level)
-
-
-#: is told the number of resamples in each block that is done
-OnDrawn = Callable[[int], object]
-
-
-def draws(
-    points: int, samples: int, rng: np.random.Generator, on_drawn: OnDrawn | None = None
-) -> Iterator[Array]:
-    """Iterate over blocks of resamples with replacement, each a row of ``points`` numbers."""
-    at_once = max(1, _BLOCK // points)
-    for begin in range(0, samples, at_once):
-        size = min(at_once, samples - begin)
-        yield rng.integers(points, size=(size, points))
-        if on_drawn is not None:
-            on_drawn(size)
-
-
-def resample_sums(
-    stats: FloatColumn, samples: int, rng: np.random.Generator, on_drawn: OnDrawn | None = None
-) -> FloatColumn:
-    """Return the sums of statistics over resamples of the segments, with replacement.
-
-    The counts of a resample are multinomial; they are had by counting what was drawn, which is
-    faster than drawing them. Cost: ``samples * segments`` draws, and a matrix product.
-    """
-    segments = len(stats)
-    sums = []
-    for drawn in draws(segments, samples, rng, on_drawn):
-        size = len(drawn)
-        drawn += segments * np.arange(size)[:, np.newaxis]
-        counts = np.bincount(drawn.ravel(), minlength=size * segments)
-        sums.append(counts.astype(np.float64).reshape(size, segments) @ stats)
-    return np.concatenate(sums)
-
-
-def shuffle_sums(
-    stats: FloatColumn, samples: int, rng: np.random.Generator, on_drawn: OnDrawn | None = None
-) -> FloatColumn:
-    """Return the sums of statistics over random halves: each segment is in or out by a coin.
-
-    Cost: ``samples * segments`` bits, and a matrix product.
-    """
-    segments = len(stats)
-    # whole words of the generator for each row, so that blocks of any size are the same
-    width = 8 * -(-segments // 64)
-    at_once = max(1, _BLOCK // segments)
-    sums = []
-    for begin in range(0, samples, at_once):
-        size = min(at_once, samples - begin)
-        coins = np.frombuffer(rng.bytes(size * width), np.uint8).reshape(size, width)
-        sums.append(np.unpackbits(coins, axis=1, count=segments).astype(np.float64) @ stats)
-        if on_drawn is not None:
-            on_drawn(size)
-    return np.concatenate(sums)
 
 
 def exceedance(null: FloatColumn, effect: float, alternative: str, rounding: float) -> float:
@@ -421,25 +339,8 @@ def _compare(
     )
 
 
-Seed = int | np.random.Generator
-
-
-def make_generator(seed: Seed) -> np.random.Generator:
-    """Return a generator of random numbers, or raise OptionError if a seed makes none."""
-    try:
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        raise OptionError(f"seed={seed!r:.60}, expected a whole number from 0") from None
-
-
-@takes(samples=WHOLE, level=NUMBER)
 def bootstrap(
-    metric: Metric,
-    stats: FloatColumn,
-    *,
-    samples: int = 1000,
-    level: float = 0.95,
-    seed: Seed = 0,
+    metric: Metric, stats: FloatColumn, **resampling: Unpack[ResamplingOptions]
 ) -> Estimate:
     """Return the score of a system with a confidence interval.
 
@@ -454,12 +355,9 @@ def bootstrap(
         What scores.
     stats
         One row of statistics a segment.
-    samples
-        Number of resamples.
-    level
-        Of the interval.
-    seed
-        A whole number, or a numpy generator.
+    **resampling
+        ``samples``, ``level``, ``seed`` and ``on_drawn`` of
+        :class:`fstmetrics.statistics.resampling.Resampling`.
 
     Raises
     ------
@@ -475,24 +373,20 @@ def bootstrap(
     0.2222 [0.0000, 0.5000]
     """
     rows = check_stats(metric, stats)
-    sums = resample_sums(rows, check_samples(samples), make_generator(seed))
-    scores = check_scores(metric, sums)
-    spread = float(scores.std(ddof=1)) if samples > 1 else float("nan")
+    how = Resampling.of("bootstrap", resampling)
+    scores = check_scores(metric, how.sums(rows))
+    spread = float(scores.std(ddof=1)) if how.samples > 1 else float("nan")
     score = float(metric.score(rows.sum(axis=0)))
-    return Estimate(score, percentiles(scores, level), spread, samples)
+    return Estimate(score, percentiles(scores, how.level), spread, how.samples)
 
 
-@takes(samples=WHOLE, level=NUMBER)
 def paired_bootstrap(
     metric: Metric,
     stats_a: FloatColumn,
     stats_b: FloatColumn,
     *,
-    samples: int = 1000,
-    level: float = 0.95,
     alternative: str = "two-sided",
-    seed: Seed = 0,
-    on_drawn: OnDrawn | None = None,
+    **resampling: Unpack[ResamplingOptions],
 ) -> Comparison:
     """Compare two systems on resamples of the segments that they share.
 
@@ -519,16 +413,11 @@ def paired_bootstrap(
         What scores.
     stats_a, stats_b
         Statistics of the system and of the baseline, row by row of the same segments.
-    samples
-        Number of resamples.
-    level
-        Of the interval.
     alternative : {"two-sided", "better", "worse"}
         What the p-value is for: that a and b differ, that a is better, that it is worse.
-    seed
-        A whole number, or a numpy generator.
-    on_drawn
-        Called with the number of resamples in each block that is done, to show progress.
+    **resampling
+        ``samples``, ``level``, ``seed`` and ``on_drawn`` of
+        :class:`fstmetrics.statistics.resampling.Resampling`.
 
     Raises
     ------
@@ -553,8 +442,8 @@ def paired_bootstrap(
     """
     one, other = check_pair(metric, stats_a, stats_b)
     check_alternative(alternative)
-    rng = make_generator(seed)
-    sums = resample_sums(np.hstack((one, other)), check_samples(samples), rng, on_drawn)
+    how = Resampling.of("paired_bootstrap", resampling)
+    sums = how.sums(np.hstack((one, other)))
     columns = one.shape[1]
     better = qualities_of(metric, sums[:, :columns]) - qualities_of(metric, sums[:, columns:])
     scores = _corpus_scores(metric, one, other)
@@ -568,11 +457,11 @@ def paired_bootstrap(
         exceedance(better - better.mean(), gain, alternative, rounding),
         "bootstrap",
         alternative,
-        samples,
-        percentiles(better if metric.higher_is_better else -better, level),
+        how.samples,
+        percentiles(better if metric.higher_is_better else -better, how.level),
         wins,
         losses,
-        samples - wins - losses,
+        how.samples - wins - losses,
     )
 
 

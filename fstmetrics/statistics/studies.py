@@ -14,7 +14,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,11 +28,15 @@ from fstmetrics.statistics.correlation import (
     correlate_systems,
     graded_kappa,
 )
+from fstmetrics.statistics.resampling import ResamplingOptions
 from fstmetrics.statistics.systems import System, pair_matrices
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.formats.references import References
 from lattices.records import PlainRecord, to_plain
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class SweepPoint(NamedTuple):
@@ -180,15 +184,14 @@ def sweep_systems(
     *,
     human: ArrayLike | None = None,
     method: str = "pearson",
-    samples: int = 0,
-    level: float = 0.95,
-    seed: int | np.random.Generator = 0,
+    **resampling: Unpack[ResamplingOptions],
 ) -> list[SystemsPoint]:
     """Return the scores of systems under each value of an option.
 
     What does not depend on the option is computed once for each segment, as in
     :func:`fstmetrics.statistics.threshold_sweep`.
     """
+    given: ResamplingOptions = {"samples": 0, **resampling}
     wanted = [float(value) for value in values]
     by_system = [
         threshold_sweep(
@@ -205,9 +208,7 @@ def sweep_systems(
             [point.stats for point in points],
             human=human,
             method=method,
-            samples=samples,
-            level=level,
-            seed=seed,
+            **given,
         )
         for points in zip(*by_system, strict=True)
     ]

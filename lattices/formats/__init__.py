@@ -16,7 +16,6 @@ from lattices.formats.base import (
     LossWarning,
     Record,
     Unsupported,
-    choice,
     cut_lines,
     decode_lines,
     group_lines,
@@ -39,6 +38,7 @@ from lattices.formats.reading import (
     read_records,
 )
 from lattices.formats.writing import write
+from lattices.options import Option
 
 __all__ = [
     "BLANKS",
@@ -48,9 +48,9 @@ __all__ = [
     "FormatInfo",
     "IndexedFormat",
     "LossWarning",
+    "Option",
     "Record",
     "Unsupported",
-    "choice",
     "cut_lines",
     "decode_lines",
     "finite_number",

@@ -14,7 +14,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, Protocol, TypeVar, runtime_checkable
 
-from lattices.errors import FormatError, OptionError, argument
+from lattices.errors import FormatError, argument
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.features import make_rows
 from lattices.vocabulary import Vocabulary
@@ -181,9 +181,10 @@ class Format(Protocol):
     suffixes : tuple of str
         File name endings, the usual one first, without ``.gz``.
     options, write_options : mapping of str to str
-        Reader and writer options with one line of help each. Names are checked before
-        :meth:`parse` and :meth:`write` are called; values are strings when they come from
-        the command line. ``lossy`` is no option of a format: see :class:`Unsupported`.
+        Reader and writer options with one line of help each, as :class:`lattices.options.Option`,
+        which says what its value is: :meth:`parse` and :meth:`write` are given values that
+        have been read and checked. Of an option that is plain text, the value is what came: text,
+        from the command line. ``lossy`` is no option of a format: see :class:`Unsupported`.
     single : bool
         Whether a file holds exactly one segment.
     concatenated : bool
@@ -431,17 +432,3 @@ def group_lines(
         return before is not None and current != before
 
     return cut_lines(stream, path, begins)
-
-
-def choice(options: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str:
-    """Return the value of an option that is one of a few words, the first by default.
-
-    Examples
-    --------
-    >>> choice({"tags": "keep"}, "tags", ("drop", "keep"))
-    'keep'
-    """
-    value = options.get(name, allowed[0])
-    if value not in allowed:
-        raise OptionError(f"{name}={value!r}, expected one of {', '.join(allowed)}")
-    return str(value)

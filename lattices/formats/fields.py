@@ -10,7 +10,6 @@ import numpy as np
 
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import FormatError, argument
-from lattices.formats.base import choice
 from lattices.formats.openfst.codec import SymbolTable
 from lattices.formats.openfst.symbols import (
     BLANK_SET,
@@ -19,6 +18,7 @@ from lattices.formats.openfst.symbols import (
     extend_symbols,
     read_symbols,
 )
+from lattices.options import Option
 from lattices.spaces import Lattice
 from lattices.vocabulary import EPSILON, EPSILON_NAME
 
@@ -26,8 +26,16 @@ _MOST_DIGITS = 18
 
 #: the options of formats whose labels are numbers of a table, or words: see :func:`label_words`
 LABEL_OPTIONS: Mapping[str, str] = {
-    "labels": "words, numbers or auto (default): what labels are that are whole numbers",
+    "labels": Option("what labels are that are whole numbers", ("auto", "words", "numbers")),
     "symbols": "a file with the symbol table, such as Kaldi's words.txt",
+}
+
+SIDE_OPTION: Mapping[str, str] = {
+    "side": Option("which labels of a transducer are the words", ("output", "input"))
+}
+#: the symbol table of writers
+TABLE_OPTION: Mapping[str, str] = {
+    "symbols": "a file with the symbol table, made or extended: labels become its numbers"
 }
 
 
@@ -112,7 +120,7 @@ def label_words(
     Traceback (most recent call last):
     lattices.errors.FormatError: the labels are whole numbers, and there is no symbol table: ...
     """
-    kind = choice(options, "labels", ("auto", "words", "numbers"))
+    kind = options.get("labels", "auto")
     symbols = read_symbols(options["symbols"]) if "symbols" in options else None
     distinct = dict.fromkeys(labels)
     odd = next((label for label in distinct if not label.isdigit()), None)

@@ -8,8 +8,7 @@ import warnings
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from lattices import plugins
 from lattices.errors import DuplicateNameError, FormatError, OptionError, argument
@@ -23,7 +22,7 @@ from lattices.formats.streams import (
     is_gzip,
     open_input,
 )
-from lattices.options import unknown_option
+from lattices.options import take_options
 from lattices.registry import Registry, list_missing
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
@@ -88,8 +87,7 @@ FORMATS: Registry[Format] = Registry(
 )
 
 
-@dataclass(frozen=True)
-class FormatInfo:
+class FormatInfo(NamedTuple):
     """One line of the listing of formats."""
 
     name: str
@@ -218,12 +216,6 @@ def sniffs(entry: Format, head: bytes) -> bool:
             stacklevel=2,
         )
         return False
-
-
-def check_options(known: Iterable[str], options: Iterable[str], what: str) -> None:
-    """Raise OptionError for an option that ``what`` does not know."""
-    for name in sorted(set(options).difference(known)):
-        raise unknown_option(what, name, sorted(known))
 
 
 #: segments that are parsed at a time where a file is read by position
@@ -377,7 +369,7 @@ def parse_record(format: Format, record: Record, vocabulary: Vocabulary, **optio
     OptionError
         For an option the format does not know; the message names those it does.
     """
-    check_options(format.options, options, f"format {format.name}")
+    options = take_options(format.options, options, f"format {format.name}")
     try:
         space = format.parse(record, vocabulary, **options)
     except OptionError:
@@ -420,7 +412,7 @@ def parse_range(
     chosen = find_format(format)
     if not isinstance(chosen, IndexedFormat):
         raise TypeError(f"format {chosen.name} is not read by position")
-    check_options(chosen.options, options, f"format {chosen.name}")
+    options = take_options(chosen.options, options, f"format {chosen.name}")
     found = chosen.parse_range(os.fspath(path), start, stop, vocabulary, **options)
     return [
         each if isinstance(each, FormatError) or each.id else each.replaced(id=str(number))
@@ -477,7 +469,7 @@ def read(
     """
     chosen = None if format is None else find_format(format)
     if chosen is not None:
-        check_options(chosen.options, options, f"format {chosen.name}")
+        options = take_options(chosen.options, options, f"format {chosen.name}")
     words = Vocabulary() if vocabulary is None else vocabulary
     return _read(space_files(path, chosen), chosen, words, on_error, options)
 

@@ -30,14 +30,8 @@ from lattices.formats.reading import find_claimants, find_format, parse_record, 
 from lattices.formats.references import References
 from lattices.formats.references.files import RESULTS, is_own_id
 from lattices.formats.references.from_results import are_results, look_like_scores, read_results
-from lattices.formats.references.ids import IdTemplate
-from lattices.formats.references.nist import (
-    READERS,
-    TranscriptLines,
-    looks_like,
-    second_line,
-    trn_id,
-)
+from lattices.formats.references.ids import IdTemplate, second_line
+from lattices.formats.references.nist import READERS, TranscriptLines, looks_like, trn_id
 from lattices.formats.streams import display_name, open_input
 from lattices.optional import require
 from lattices.plugins import LAYOUTS as LAYOUTS

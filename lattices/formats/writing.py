@@ -9,7 +9,6 @@ from typing import Any
 from lattices.errors import FormatError, OptionError, argument
 from lattices.formats.base import Format, Unsupported
 from lattices.formats.reading import (
-    check_options,
     find_by_suffix,
     find_format,
     find_own_format,
@@ -17,6 +16,7 @@ from lattices.formats.reading import (
     name_all,
 )
 from lattices.formats.streams import PathLike, open_output
+from lattices.options import take_options
 from lattices.spaces import Forest, Lattice, NBest, Space
 
 
@@ -54,7 +54,7 @@ def write(
     """
     name = os.fspath(path)
     chosen = format_for_writing(name, format)
-    check_options(chosen.write_options, options, f"the writer of format {chosen.name}")
+    options = take_options(chosen.write_options, options, f"the writer of format {chosen.name}")
     losses = Unsupported(chosen.name, lossy)
     fitting = _fitting(chosen, spaces)
     try:

@@ -12,13 +12,12 @@ bit by bit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from lattices._native import distinct_labels
-from lattices.arrays import IntColumn, ints
+from lattices.arrays import IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError, expecting
 from lattices.formats.openfst.codec import FstColumns, SymbolTable, decode, encode
 from lattices.optional import require_pynini
@@ -168,8 +167,8 @@ def to_fst(
     table = symbol_table(lattice.vocabulary) if symbols else None
     columns = to_columns(lattice)
     if not scores:
-        final = np.where(np.isfinite(columns.final), 0.0, np.inf)
-        columns = replace(columns, weight=np.zeros(columns.num_arcs), final=final)
+        columns.weight = floats(np.zeros(columns.num_arcs))
+        columns.final = floats(np.where(np.isfinite(columns.final), 0.0, np.inf))
     fst = pynini.Fst.read_from_string(encode(columns, arc_type, osymbols=table))
     if symbols:
         fst.set_input_symbols(fst.output_symbols())

@@ -22,7 +22,7 @@ import numpy as np
 
 from lattices.arrays import Array, floats, ints
 from lattices.errors import SpaceError, expecting
-from lattices.formats.base import Record, choice
+from lattices.formats.base import Record
 from lattices.formats.htk.slf import FORMAT as SLF
 from lattices.formats.htk.slf import dense_rows
 from lattices.formats.reading import parse_record
@@ -113,7 +113,7 @@ def _score(
     record: Record, decoder: Any, vocabulary: Vocabulary, options: dict[str, Any]
 ) -> Lattice:
     """Return the lattice of a file with the scores of the decoder that wrote it."""
-    keeps_tags = choice(options, "tags", ("drop", "keep")) == "keep"
+    keeps_tags = options.get("tags") == "keep"
     options = {**options, "tags": "keep", "score": "header"}
     read = cast(Lattice, parse_record(SLF, record, Vocabulary(), **options))
     # the reader adds a state after a last node with a word; one without is a filler

@@ -20,6 +20,15 @@
 
 namespace lattices {
 
+// The number that little-endian bytes hold.
+template <class T>
+T number_at(const std::uint8_t* place) {
+  std::uint8_t bytes[sizeof(T)];
+  std::memcpy(bytes, place, sizeof(T));
+  if constexpr (std::endian::native == std::endian::big) std::reverse(bytes, bytes + sizeof(T));
+  return std::bit_cast<T>(bytes);
+}
+
 // A place in little-endian bytes. Reading past the end gives zeros, and `good` is false from then
 // on.
 class Bytes {
@@ -46,13 +55,15 @@ class Bytes {
   template <class T>
   T take() {
     const auto* begin = skip(sizeof(T));
-    if (begin == nullptr) return T{};
-    std::uint8_t bytes[sizeof(T)];
-    std::memcpy(bytes, begin, sizeof(T));
-    if constexpr (std::endian::native == std::endian::big) std::reverse(bytes, bytes + sizeof(T));
-    T value;
-    std::memcpy(&value, bytes, sizeof(T));
-    return value;
+    return begin == nullptr ? T{} : number_at<T>(begin);
+  }
+
+  // Go on by so many bytes, and by as many ids of 4 bytes as the number says that begins `at` bytes
+  // from here.
+  void skip_ids(std::size_t size, std::size_t at) {
+    const std::int64_t ids =
+        size <= left() ? number_at<std::int32_t>(data_.data() + place_ + at) : 0;
+    skip(ids < 0 ? ids : static_cast<std::int64_t>(size) + 4 * ids);
   }
 
  private:
@@ -86,15 +97,17 @@ inline FstStates count_states(Bytes bytes, std::int64_t announced, const WeightL
                               Poll& poll) {
   FstStates found;
   const std::int64_t per_state = layout.least_bytes() + 8, per_arc = layout.least_bytes() + 12;
-  const auto skip_ids = [&] {
-    bytes.skip(4 * static_cast<std::int64_t>(bytes.take<std::int32_t>()));
-  };
+  // of a weight, perhaps in front of the number of its ids
+  const auto costs = layout.costs * (layout.wide ? 8 : 4);
   found.end = bytes.place();
   while (announced < 0 ? bytes.left() > 0 : found.states < announced) {
     poll();
     if (bytes.left() < static_cast<std::size_t>(per_state)) return found;
-    bytes.skip(layout.least_bytes() - (layout.ids ? 4 : 0));
-    if (layout.ids) skip_ids();
+    if (layout.ids) {
+      bytes.skip_ids(costs + 4, costs);
+    } else {
+      bytes.skip(costs);
+    }
     const auto count = bytes.take<std::int64_t>();
     if (!bytes.good() || count < 0 || count > static_cast<std::int64_t>(bytes.left()) / per_arc ||
         found.arcs + count > std::numeric_limits<Index>::max()) {
@@ -103,11 +116,7 @@ inline FstStates count_states(Bytes bytes, std::int64_t announced, const WeightL
     if (!layout.ids) {
       bytes.skip(count * per_arc);
     } else {
-      for (std::int64_t arc = 0; arc < count; ++arc) {
-        bytes.skip(8 + layout.least_bytes() - 4);
-        skip_ids();
-        bytes.skip(4);
-      }
+      for (std::int64_t arc = 0; arc < count; ++arc) bytes.skip_ids(per_arc, 8 + costs);
     }
     if (!bytes.good()) return found;
     ++found.states;
@@ -127,11 +136,8 @@ class CountedBytes {
 
   template <class T>
   T take() {
-    std::uint8_t bytes[sizeof(T)];
-    std::memcpy(bytes, at_, sizeof(T));
     at_ += sizeof(T);
-    if constexpr (std::endian::native == std::endian::big) std::reverse(bytes, bytes + sizeof(T));
-    return std::bit_cast<T>(bytes);
+    return number_at<T>(at_ - sizeof(T));
   }
   void skip(std::int64_t size) { at_ += size; }
 

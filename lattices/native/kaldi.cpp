@@ -68,11 +68,13 @@ auto kaldi_lattice(const nb::bytes& record, Labels& labels, const nb::callable& 
   const auto called = nb::cast<std::string>(nb::str("lattice {!r}").format(key));
   std::optional<Array<double>> times;
   if (!made->times.empty()) times = give(std::move(made->times));
-  return std::optional<Found>(Found(key,
-                                    nb::cast(new LatticeColumns(std::move(made->lattice), called)),
-                                    nb::cast(new FeatureColumns(names, std::move(made->features),
-                                                                std::move(made->final_features))),
-                                    std::move(times)));
+  // without a policy, a pointer is taken for somebody else's, and never freed
+  constexpr auto owned = nb::rv_policy::take_ownership;
+  auto* features =
+      new FeatureColumns(names, std::move(made->features), std::move(made->final_features));
+  return std::optional<Found>(
+      Found(key, nb::cast(new LatticeColumns(std::move(made->lattice), called), owned),
+            nb::cast(features, owned), std::move(times)));
 }
 
 }  // namespace

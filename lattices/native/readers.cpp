@@ -332,10 +332,14 @@ auto lattice_of_columns(const Ints& src, const Ints& dst, const Ints& label, con
     return found;
   });
   if (!made) return std::optional<Found>();
+  // without a policy, a pointer is taken for somebody else's, and never freed
+  constexpr auto owned = nb::rv_policy::take_ownership;
   nb::object held = nb::none();
-  if (rows) held = nb::cast(new FeatureColumns(names, std::move(own_rows), std::move(own_ends)));
+  if (rows) {
+    held = nb::cast(new FeatureColumns(names, std::move(own_rows), std::move(own_ends)), owned);
+  }
   return std::optional<Found>(
-      Found(nb::cast(new LatticeColumns(std::move(made->lattice), called)), held));
+      Found(nb::cast(new LatticeColumns(std::move(made->lattice), called), owned), held));
 }
 
 }  // namespace

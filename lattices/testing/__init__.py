@@ -24,6 +24,7 @@ from lattices.errors import FormatError
 from lattices.formats import parse_range, parse_record, read, write
 from lattices.formats.base import Format, IndexedFormat, Record, Unsupported
 from lattices.formats.streams import HEAD_SIZE
+from lattices.options import take_options
 from lattices.spaces import Forest, Hypothesis, Lattice, Space
 from lattices.testing.samples import sample_forests, sample_lattices, sample_nbests
 from lattices.vocabulary import Vocabulary
@@ -79,12 +80,13 @@ def check_format(
     if not fmt.writable:
         _check_garbage(fmt, options or {})
         return
+    given = take_options(fmt.write_options, write_options or {}, f"the writer of {fmt.name}")
     samples = _samples(fmt) if spaces is None else list(spaces)
     batches = [[space] for space in samples] if fmt.single else [samples]
     for batch in batches:
-        _check_files(fmt, batch, options or {}, write_options or {})
+        _check_files(fmt, batch, options or {}, given)
         buffer = io.BytesIO()
-        fmt.write(buffer, batch, Unsupported(fmt.name), **(write_options or {}))
+        fmt.write(buffer, batch, Unsupported(fmt.name), **given)
         data = buffer.getvalue()
         _require(
             fmt.sniff(data[:HEAD_SIZE]), f"{fmt.name} does not sniff what it wrote: {data[:60]!r}"

@@ -111,7 +111,7 @@ def test_every_public_result_has_plain_data() -> None:
         "Linear",
         "Pairwise",
         "Rover",
-        "Search",
+        "PrefixSearch",
     }
     learners = {"MERT", "MIRA", "PRO", "Perceptron", "Risk", "SoftmaxMargin", "XBLEU"}
     assert without <= inputs | methods | learners | {"InfoTask", "MBRTask", "OracleTask"}

@@ -19,7 +19,7 @@ import lattices
 from decoding import (
     EditDistance,
     ExactRisk,
-    Search,
+    PrefixSearch,
     mbr,
     oracle,
     oracle_kbest,
@@ -127,7 +127,9 @@ LONG: dict[str, Callable[[], Call]] = {
         oracle_kbest, dense(30, 60), judge(), 100_000, budget=10**9, memory=10**9
     ),
     "risk": lambda: partial(risk, dense(30, 60), judge(30), budget=10**8),
-    "MBR search": lambda: partial(mbr, dense(40, 60), WER(), method=Search(evidence_size=500)),
+    "MBR search": lambda: partial(
+        mbr, dense(40, 60), WER(), method=PrefixSearch(evidence_size=500)
+    ),
     "MBR exact": lambda: partial(
         mbr, dense(25, 30), GRR(), method=ExactRisk(candidates=100, budget=10**8)
     ),

@@ -25,10 +25,15 @@ def test_the_commands_agree_with_enumeration(part: int) -> None:
 
 
 def test_every_command_and_format_is_drawn() -> None:
-    trials = [commands.draw(Random(number)) for number in range(300)]
-    assert {trial.command for trial in trials} == set(commands.COMMANDS)
-    assert {trial.format for trial in trials} == set(files.INPUTS)
-    assert {judge.kind for trial in trials for judge in trial.judges} >= {"wer", "cer", "bleu"}
+    missing = {*commands.COMMANDS, *files.INPUTS, "wer", "cer", "bleu"}
+    for number in range(300):
+        trial = commands.draw(Random(number))
+        assert trial.command in commands.COMMANDS
+        assert trial.format in files.INPUTS
+        missing -= {trial.command, trial.format, *(judge.kind for judge in trial.judges)}
+        if not missing:
+            break
+    assert not missing
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from fstmetrics import (
 )
 from fstmetrics.combination import normalise_metric
 from fstmetrics.contract import has_machine, metric_abilities_of, nbest_stats, scores_of
-from fstmetrics.summing import is_sum
+from fstmetrics.signature import is_sum
 from fstmetrics.testing import check_metric
 from lattices import Hypothesis, NBest, OptionError, Vocabulary
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fstmetrics import GRR, WER, WRR
+from fstmetrics import CER, GRR, WER, WRR
 from fstmetrics.contract import Machine
 from lattices import Forest, Lattice, OptionError, Vocabulary, to_fst
 from lattices.arrays import floats, ints
@@ -246,3 +246,18 @@ def test_the_acceptor_of_a_lattice_reads_its_words_and_no_others():
     assert arcs == sorted(arcs)
     forest = Forest.from_lattice(lattice)
     assert machine.to_columns(forest).ilabel.tolist() == columns.ilabel.tolist()
+
+
+def test_a_machine_of_other_words_is_refused():
+    one, other = (Lattice.from_arcs([(0, 1, word)], finals=[1], id=word) for word in "ab")
+    machine = WRR().against(["a"]).machine(one.vocabulary)
+    with pytest.raises(OptionError, match="its word 1 is 'a'; make it for that of lattice 'b'"):
+        machine.to_columns(other)
+    same = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])
+    assert len(machine.to_columns(same).ilabel) > len(machine.to_columns(one).ilabel)
+
+
+def test_a_machine_of_characters_reads_no_words():
+    lattice = Lattice.from_arcs([(0, 1, "cat")], finals=[1])
+    with pytest.raises(OptionError, match="cer reads characters, and 'cat' is a word"):
+        CER().against(["cat"]).machine(lattice.vocabulary)

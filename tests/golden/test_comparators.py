@@ -5,6 +5,11 @@ Each line of ``comparators.tsv``: the distance of the function ``computeCD`` of 
 ``cer`` 1.2.0 (CharacTER, cut at 1); that of the class of LeBLEU's ``lebleu.py`` with
 ``-n 4 -t 0.4``, with a plain edit distance; hypothesis and reference. Only ``cer`` was run as it is
 distributed, of the others these functions alone.
+
+``ribes-nltk.tsv``: the score of ``nltk.translate.ribes_score`` of NLTK 3.10.4, as distributed;
+hypothesis and reference. NLTK takes pairs to be in order only within runs of neighbouring words,
+and aligns repeated words in its own way. So hypotheses are blocks of the reference in the opposite
+order with other words between them: there it is the same as RIBES.py.
 """
 
 from __future__ import annotations
@@ -15,10 +20,13 @@ import pytest
 
 from fstmetrics import CDER, RIBES, CharacTER, LeBLEU, corpus_score
 
-LINES = [
-    line.split("\t")
-    for line in (Path(__file__).parent / "comparators.tsv").read_text("utf-8").splitlines()
-]
+
+def lines_of(name: str) -> list[list[str]]:
+    text = (Path(__file__).parent / name).read_text("utf-8")
+    return [line.split("\t") for line in text.splitlines()]
+
+
+LINES = lines_of("comparators.tsv")
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: "|".join(line[4:]))
@@ -30,6 +38,12 @@ def test_a_segment(line):
     found = CharacTER().against([reference]).score(hypothesis)
     assert min(1.0, found) == pytest.approx(character, abs=1e-12)
     assert LeBLEU().against([reference]).score(hypothesis) == pytest.approx(lebleu, abs=1e-12)
+
+
+@pytest.mark.parametrize(("score", "hypothesis", "reference"), lines_of("ribes-nltk.tsv"))
+def test_ribes_is_that_of_nltk(score, hypothesis, reference):
+    found = RIBES().against([reference]).score(hypothesis)
+    assert found == pytest.approx(float(score), abs=1e-12)
 
 
 def test_a_corpus():

@@ -16,6 +16,7 @@ from lattices.formats.forests.hypergraph import FORMAT as HYPERGRAPH
 from lattices.formats.forests.joshua import FORMAT as JOSHUA
 from lattices.formats.forests.travatar import FORMAT as TRAVATAR
 from lattices.formats.json.lines import FORMAT as JSON_LINES
+from lattices.options import take_options
 from lattices.spaces import Forest
 from lattices.vocabulary import Vocabulary
 
@@ -81,7 +82,12 @@ def parsed(fmt: Format, data: bytes | str, **options: Any) -> Forest:
 def written(fmt: Format, forest: Forest, lossy: bool = False, **options: Any) -> bytes:
     """Return the bytes of a file."""
     buffer = io.BytesIO()
-    fmt.write(buffer, [forest], Unsupported(fmt.name, lossy), **options)
+    fmt.write(
+        buffer,
+        [forest],
+        Unsupported(fmt.name, lossy),
+        **take_options(fmt.write_options, options, fmt.name),
+    )
     return buffer.getvalue()
 
 

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lattices.errors import OptionError
-from lattices.options import read_options, read_value, split_named, write_value
+from lattices.options import (
+    Option,
+    read_options,
+    read_value,
+    split_named,
+    take_options,
+    write_value,
+)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -104,3 +111,30 @@ def test_commas_within_values() -> None:
     for wrong in ("a:b=(1", "a:b=1)", "a:b", "a:=1", "a:b=1,"):
         with pytest.raises(OptionError):
             split_named(wrong)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [(("a", "b"), "b", "b"), (bool, False, "false"), (int, 3, "3"), (float, 0.5, "0.5"),
+     (list[str], ["x", "y"], "x,y"), (list[str], ["x", "y"], "x/y")],
+)  # fmt: skip
+def test_options_are_given_as_text_or_as_they_are(kind: Any, value: object, text: str) -> None:
+    known = {"it": Option("what it is", kind)}
+    for each in (text, value):
+        assert take_options(known, {"it": each}, "thing") == {"it": value}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        (Option("", float), "nan", "a finite number"),
+        (Option("", float), True, "a finite number"),
+        (Option("", int, least=2), 1, "a whole number from 2 on"),
+        (Option("", int), 1.5, "a whole number"),
+        (Option("", bool), 1, "true or false"),
+        (Option("", ("a", "b")), None, "one of a, b"),
+    ],
+)
+def test_options_that_are_none(option: Option, value: object, expected: str) -> None:
+    with pytest.raises(OptionError, match=f"thing: it is {expected}, not {value!r}"):
+        take_options({"it": option}, {"it": value}, "thing")

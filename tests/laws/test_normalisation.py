@@ -370,6 +370,7 @@ def test_plugins() -> None:
     ("text", "error", "message"),
     [
         ("wer:normalise=lowr", UnknownNameError, "no normaliser named 'lowr'; did you mean lower"),
+        ("wer:normalise=regex:path=", OptionError, "path"),
         ("wer:normalise=lower+", OptionError, "expected NAME"),
         ("wer:normalise=glm", OptionError, "glm takes an argument, as in NAME:FILE"),
         ("wer:normalise=lower:x", OptionError, "lower takes no argument"),

@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
+
+from lattices.errors import Error
+from lattices.options import option_starts
 
 SUMMARY = "a script that completes commands, options and names in your shell"
 DESCRIPTION = """\
 Print a script for a shell, which completes commands, options, and the names of metrics, formats,
-methods, learners, engines and normalisers, those of installed plug-ins included; files elsewhere.
-It is made of the same parsers as the help. Make it again after an update.
+methods, learners, engines and normalisers, those of installed plug-ins included, and their options,
+as in --metric grr:<TAB>, --set <TAB> or --option <TAB>; files elsewhere. It is made of the same
+parsers as the help. Make it again after an update.
 """
 EXAMPLES = """\
 examples:
@@ -30,15 +35,98 @@ _FILES = {"FILE", "OUT", "DIR", None}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("shell", choices=SHELLS, help="the shell that the script is for")
+    parser.add_argument(
+        "--line",
+        metavar="WORD",
+        nargs=argparse.REMAINDER,
+        help="instead print what may be the last of these words, where it is an option of a "
+        "metric, format, method or learner: what the script asks",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
+    if arguments.line:
+        print("\n".join(complete_option(arguments.line)))
+        return 0
     from decoding.cli.main import build_parser
 
     write = {"bash": bash_script, "zsh": zsh_script, "fish": fish_script}[arguments.shell]
     print(write(describe_command(build_parser(), _names())), end="")
     return 0
+
+
+#: whose options follow its name and a colon; and the value of which option names whose they are
+_NAMED = {"--metric": "metric", "--method": "method", "--learner": "learner"}
+_BESIDE = {"--set": ("--method", "--learner"), "--option": ("--input-format",),
+           "--write-option": ("--to",)}  # fmt: skip
+#: what `case` compares with an option and the word behind it
+_ASKED = "|".join([*(f"'{each} '*:*" for each in _NAMED), *(f"'{each} '*" for each in _BESIDE)])
+
+
+def complete_option(line: Sequence[str]) -> list[str]:
+    """Return what the last word of a command may be, if it is an option of what another names.
+
+    Examples
+    --------
+    >>> complete_option(["fstmetrics", "oracle", "--metric", "grr:n=2,al"])
+    ['grr:n=2,alpha=']
+    >>> complete_option(["fstmetrics", "mbr", "--method", "linear", "--set", "p"])
+    ['p=']
+    >>> complete_option(["fstmetrics", "convert", "--input-format", "htk", "--option", "t"])
+    ['tags=drop', 'tags=keep']
+    """
+    *before, word = [part for each in line for part in _split_equals(each)]
+    option = next((each for each in reversed(before) if each.startswith("-")), "")
+    if option in _BESIDE:
+        values = dict(pairwise(before))
+        usual = "--learner" if "train" in before else _BESIDE[option][0]
+        namer = next((each for each in _BESIDE[option] if each in values), usual)
+        name, head, rest = values.get(namer, "").partition(":")[0], "", word
+    elif option in _NAMED and ":" in word:
+        namer, (name, _, rest) = option, word.partition(":")
+        head = word[: max(word.rfind(":"), word.rfind(",")) + 1]
+        rest = word[len(head) :]
+    else:
+        return []
+    try:
+        found = _option_starts(namer, name.lower())
+    except Error:
+        # no such name, or what does not load: the command itself says which
+        return []
+    return [head + each for each in found if each.startswith(rest)]
+
+
+def _split_equals(word: str) -> list[str]:
+    """Return the two sides of ``--option=value``, or the word."""
+    name, equals, value = word.partition("=")
+    return [name, value] if equals and name.startswith("--") else [word]
+
+
+def _option_starts(namer: str, name: str) -> list[str]:
+    """Return how options of what has that name may begin."""
+    if namer == "--metric":
+        from fstmetrics.signature import METRICS, NORMALISERS
+
+        normalise = [f"normalise={each}" for each in NORMALISERS.names()]
+        return [*option_starts(METRICS.get(name)), *normalise]
+    if namer == "--method":
+        from decoding.minimum_risk.mbr import method_class
+
+        return option_starts(method_class("pairwise" if name in ("", "auto") else name))
+    if namer == "--learner":
+        from decoding.cli.training.options import APART
+        from decoding.training.learners import learner
+
+        return option_starts(learner(name or "mert"), APART)
+    from lattices.formats import FORMATS
+    from lattices.formats.reading import load_formats
+
+    formats = [FORMATS.get(name)] if name else load_formats()
+    options = [
+        each.options if namer == "--input-format" else each.write_options for each in formats
+    ]
+    return list(dict.fromkeys(chain.from_iterable(map(option_starts, options))))
 
 
 @dataclass
@@ -159,7 +247,7 @@ _FIND = """\
     for ((i = {first}; i < {here}; i++)); do
         word=${{words[i]}}
         case "$word" in
-            =) ;;
+            -*=*) option=${{word%%=*}}; away=1;;
             -*) option=${{word%%=*}}; away=0;;
             *)
                 away=$((away + 1))
@@ -187,9 +275,13 @@ def _case(subject: str, lines: Iterable[str], indent: str) -> list[str]:
     return [f'{indent}case "{subject}" in', *lines, f"{indent}esac"]
 
 
-def _body(command: Command, add: str, current: str) -> list[str]:
+def _body(command: Command, add: str, current: str, ask: str) -> list[str]:
     """Return what bash and zsh do alike: options, values of an option, or plain arguments."""
     return [
+        f'    case "$option {current}" in {_ASKED})',
+        f"        {ask}",
+        "        return",
+        "    esac",
         f"    if [[ {current} == -* ]]; then",
         *_case("$chain", _words_by_command(command, add, True), "        "),
         "    elif [[ -z $option ]]; then",
@@ -202,6 +294,31 @@ def _body(command: Command, add: str, current: str) -> list[str]:
     ]
 
 
+#: bash cuts words at : and =, and takes what follows the last of them for the word
+_BASH_WORDS = """\
+    local words=() current here
+    COMPREPLY=()
+    for current in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+        here=$((${#words[@]} - 1))
+        if ((here >= 0)) && [[ $current == [:=]* || ${words[here]} == *[:=] ]]; then
+            words[here]+=$current
+        else
+            words+=("$current")
+        fi
+    done
+    here=$((${#words[@]} - 1))
+    current=${words[here]}
+"""
+_BASH_VALUE = """\
+    if [[ $current == -*=* ]]; then
+        option=${current%%=*} away=0 current=${current#*=}
+    fi"""
+_BASH_ASK = """\
+COMPREPLY=($(compgen -W "$(fstmetrics completion bash --line "${words[@]}")" -- "$current"))
+        COMPREPLY=("${COMPREPLY[@]#"${current%"${current##*[:=]}"}"}")
+        compopt -o nospace 2> /dev/null"""
+
+
 def bash_script(command: Command) -> str:
     """Return the script for bash 3.2 or later; where it has no word, bash completes files."""
     add = 'COMPREPLY=($(compgen -W "{}" -- "$current"))'
@@ -209,15 +326,16 @@ def bash_script(command: Command) -> str:
         [
             "# bash completion of fstmetrics, made by: fstmetrics completion bash",
             "_fstmetrics() {",
-            '    local words=("${COMP_WORDS[@]}") current=${COMP_WORDS[COMP_CWORD]}',
-            "    COMPREPLY=()",
-            "    [[ $current == = ]] && current=''",
-            _find(command, 1, "COMP_CWORD") + "\n".join(_body(command, add, "$current")),
+            _BASH_WORDS + _find(command, 1, "here") + _BASH_VALUE,
+            *_body(command, add, "$current", _BASH_ASK),
             "}",
             "complete -o bashdefault -o default -F _fstmetrics fstmetrics",
             "",
         ]
     )
+
+
+_ZSH_ASK = "compadd -S '' -- ${(f)\"$(fstmetrics completion zsh --line ${words[1,CURRENT]})\"}"
 
 
 def zsh_script(command: Command) -> str:
@@ -229,7 +347,8 @@ def zsh_script(command: Command) -> str:
             "# zsh completion of fstmetrics, made by: fstmetrics completion zsh",
             "_fstmetrics() {",
             "    local found=0",
-            _find(command, 2, "CURRENT") + "\n".join(_body(command, add, "${words[CURRENT]}")),
+            _find(command, 2, "CURRENT").rstrip("\n"),
+            *_body(command, add, "${words[CURRENT]}", _ZSH_ASK),
             "    ((found)) || _files",
             "}",
             'if [[ ${funcstack[1]} == _fstmetrics ]]; then _fstmetrics "$@"',
@@ -238,6 +357,9 @@ def zsh_script(command: Command) -> str:
             "",
         ]
     )
+
+
+_FISH_ASK = "(fstmetrics completion fish --line (commandline -opc) (commandline -ct))"
 
 
 def fish_script(command: Command) -> str:
@@ -273,8 +395,11 @@ def _fish_option(here: str, option: Option) -> str:
     for spelling in option.spellings:
         is_long = spelling.startswith("--")
         parts.append(f"-l {spelling[2:]}" if is_long else f"-s {spelling[1:]}")
-    if option.values:
-        parts.append(f"-x -a {shlex.quote(' '.join(option.values))}")
+    values = list(option.values)
+    if not {*_NAMED, *_BESIDE}.isdisjoint(option.spellings):
+        values.append(_FISH_ASK)
+    if values:
+        parts.append(f"-x -a {shlex.quote(' '.join(values))}")
     elif option.takes_value:
         parts.append("-r -F" if option.takes_file else "-x")
     return " ".join([*parts, f"-d {shlex.quote(_shorten(option.help))}"])

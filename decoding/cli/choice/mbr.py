@@ -218,7 +218,6 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
 
     from decoding.corpus.writers import writer_of
     from decoding.minimum_risk.method import Method, system_shares
-    from decoding.tasks.confusion import CtmWriter
     from decoding.tasks.mbr import MBRTask, matrix_lines
     from lattices.formats.streams import open_output
 
@@ -258,11 +257,11 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
         calibration=calibration,
     )
     others = [path for path in (arguments.evidence, arguments.calibration) if path]
-    writers: dict[str, Writer] = {
-        "lines": CtmWriter(arguments.channel, calibration)
-        if arguments.format == "ctm"
-        else writer_of(arguments.format, "expected")
-    }
+    writers: dict[str, Writer] = {"lines": writer_of(arguments.format, "expected")}
+    if arguments.format == "ctm":
+        from decoding.tasks.confusion import CtmWriter
+
+        writers["lines"] = CtmWriter(arguments.channel, calibration)
     if arguments.matrix:
         writers["matrix"] = matrix_lines
     weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}

@@ -24,7 +24,7 @@ from decoding.cli.arguments import (
 if TYPE_CHECKING:
     from decoding.cli.tables import Report
     from fstmetrics.statistics import Comparison
-    from fstmetrics.statistics.significance import OnDrawn
+    from fstmetrics.statistics.resampling import OnDrawn
     from fstmetrics.statistics.systems import System, SystemComparison
 
 TESTS = ("bootstrap", "randomization", "sign", "sign-substitution")

@@ -11,7 +11,7 @@ from lattices.errors import OptionError, argument
 from lattices.options import read_options
 
 #: options with arguments of their own
-_APART = ("start", "seed")
+APART = ("start", "seed")
 
 
 def learner_options(kind: type[Learner], given: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -31,9 +31,9 @@ def learner_options(kind: type[Learner], given: Iterable[tuple[str, str]]) -> di
     """
     options = list(given)
     for name, _ in options:
-        if name in _APART:
+        if name in APART:
             raise OptionError(f"{name} is given by --{name}")
-    return read_options(kind, options, f"learner {kind.name}", skip=_APART, spell=argument)
+    return read_options(kind, options, f"learner {kind.name}", skip=APART, spell=argument)
 
 
 def resume(learner: Learner, path: str, task: TrainingTask) -> Learner:

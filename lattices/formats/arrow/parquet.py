@@ -31,9 +31,10 @@ from lattices.formats.arrow.schema import (
     row_of,
     table_schema,
 )
-from lattices.formats.base import Unsupported, choice
+from lattices.formats.base import Unsupported
 from lattices.formats.lists.table import from_rows, has_usual_names
 from lattices.optional import require
+from lattices.options import Option
 
 MAGIC = b"PAR1"
 CODECS = ("zstd", "snappy", "lz4", "none")
@@ -89,9 +90,7 @@ class Parquet(ColumnarFormat):
     name = "parquet"
     description = "Parquet, all kinds of segments; exact, complete, small, read by position"
     suffixes = (".parquet",)
-    write_options: Mapping[str, str] = {
-        "compression": f"one of {', '.join(CODECS)}; {CODECS[0]} by default"
-    }
+    write_options: Mapping[str, str] = {"compression": Option("the codec of columns", CODECS)}
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether it begins with Parquet's magic number."""
@@ -115,7 +114,7 @@ class Parquet(ColumnarFormat):
 
     def assemble(self, stream: BinaryIO, parts: Iterable[Row], **options: Any) -> None:
         """Write a row group for each batch, with the words of its own."""
-        compression = choice(options, "compression", CODECS)
+        compression = options.get("compression", CODECS[0])
         parquet = require("pyarrow.parquet", "arrow")
         with parquet.ParquetWriter(Sink(stream), table_schema(), compression=compression) as writer:
             for piece in cut_into_batches(parts):

@@ -48,7 +48,6 @@ from lattices.formats.base import (
     Format,
     Record,
     Unsupported,
-    choice,
     cut_lines,
     note_losses,
     require_kind,
@@ -103,7 +102,7 @@ class Mesh(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice, in time linear in the mesh."""
-        drop_zeros = choice(options, "zeros", ("drop", "error")) == "drop"
+        drop_zeros = options.get("zeros") != "error"
         record.text()  # raises if it is none; bytes are cut at ASCII blanks only, unlike text
         found = _MeshReader(record)
         fallback = file_id(record.path, record.number, self.suffixes)

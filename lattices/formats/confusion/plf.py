@@ -39,12 +39,12 @@ from lattices.formats.base import (
     AssembledFormat,
     Record,
     Unsupported,
-    choice,
     note_losses,
     require_kind,
     text_lines,
 )
 from lattices.formats.json.fields import feature_objects
+from lattices.options import Option
 from lattices.spaces import Lattice, Space
 from lattices.spaces.features import FeatureRows, feature_matrix, make_rows
 from lattices.vocabulary import Vocabulary
@@ -204,11 +204,16 @@ class PLF(AssembledFormat):
     kind = "lattice"
     suffixes = (".plf",)
     options: Mapping[str, str] = {
-        "scores": "log (default: numbers as they are; cdec, Joshua) | probability (Moses)",
+        "scores": Option(
+            "numbers as they are (cdec, Joshua), or probabilities (Moses)", ("log", "probability")
+        ),
     }
     write_options: Mapping[str, str] = {
-        "scores": "log (default: for cdec and Joshua) | probability (for Moses)",
-        "ids": 'seg (default: <seg id="..."> where the id is not the place) | none: bare lines',
+        "scores": Option("for cdec and Joshua, or for Moses", ("log", "probability")),
+        "ids": Option(
+            'whether a line is in <seg id="..."> where the id is not its place',
+            ("seg", "none"),
+        ),
     }
     exact = True
 
@@ -233,7 +238,7 @@ class PLF(AssembledFormat):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice, in time linear in the line."""
-        probability = choice(options, "scores", ("log", "probability")) == "probability"
+        probability = options.get("scores") == "probability"
         text, name = record.text(), ""
         segment = _SEGMENT.fullmatch(text)
         if segment:
@@ -271,28 +276,23 @@ class PLF(AssembledFormat):
         which carry the scores. A single score is a number; other features make a mapping
         (cdec), or sparse scores where ``scores=probability`` (Moses).
         """
-        probability, tagged = _detect_dialect(options)
+        probability = options.get("scores") == "probability"
         (lattice,) = require_kind(Lattice, [space], losses)
         text = plf_text(lattice, losses, probability)
-        shown = _parse_tag(lattice.id, text) if tagged and lattice.id else text
+        shown = (
+            _parse_tag(lattice.id, text) if options.get("ids") != "none" and lattice.id else text
+        )
         return lattice.id, f"{text}\n".encode(), f"{shown}\n".encode()
 
     def assemble(
         self, stream: BinaryIO, parts: Iterable[tuple[str, bytes, bytes]], **options: Any
     ) -> None:
         """Write one line each, with the id where that is not the place."""
-        _detect_dialect(options)
         for number, (name, text, shown) in enumerate(parts):
             stream.write(text if name == str(number) else shown)
 
 
 FORMAT = PLF()
-
-
-def _detect_dialect(options: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Return whether scores are probabilities, and whether ids are written."""
-    probability = choice(options, "scores", ("log", "probability")) == "probability"
-    return probability, choice(options, "ids", ("seg", "none")) == "seg"
 
 
 def _place(name: str) -> int:

@@ -39,7 +39,6 @@ from lattices.formats.base import (
     Format,
     Record,
     Unsupported,
-    choice,
     note_losses,
     require_kind,
 )
@@ -50,8 +49,15 @@ from lattices.formats.confusion.slots import (
     lattice_of,
     list_alternatives,
 )
-from lattices.formats.fields import LABEL_OPTIONS, label_names, label_words, number_column
+from lattices.formats.fields import (
+    LABEL_OPTIONS,
+    TABLE_OPTION,
+    label_names,
+    label_words,
+    number_column,
+)
 from lattices.formats.kaldi.costs import choose_key
+from lattices.options import Option
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
@@ -59,7 +65,6 @@ _BLOCK = 1 << 18
 _KEY = re.compile(rb"[^ \t\n\v\f\r]+")
 _BINARY = b" \0B"
 _OPEN, _CLOSE = b"[", b"]"
-_FLAGS = ("false", "true")
 _COUNT = struct.Struct("<bi")
 _PAIR = np.dtype([("four", "i1"), ("id", "<i4"), ("also_four", "i1"), ("p", "<f4")])
 
@@ -76,8 +81,8 @@ class Sausages(Format):
         **LABEL_OPTIONS,
     }
     write_options: Mapping[str, str] = {
-        "binary": "false (default) or true: which of the two is written",
-        "symbols": "a file with the symbol table, made or extended: words become its numbers",
+        "binary": Option("whether it is, or text", bool, False),
+        **TABLE_OPTION,
     }
     appendable = True
 
@@ -122,7 +127,7 @@ class Sausages(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice, in time linear in the record."""
-        drop_zeros = choice(options, "zeros", ("drop", "error")) == "drop"
+        drop_zeros = options.get("zeros") != "error"
         key = _KEY.match(record.payload)
         if key is None:
             raise record.error("no key")
@@ -150,16 +155,16 @@ class Sausages(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write one network after the other, as Kaldi does."""
-        binary = choice({"binary": str(options.get("binary", "false")).lower()}, "binary", _FLAGS)
+        binary = options.get("binary", False)
         table = options.get("symbols")
-        if binary == "true" and table is None:
+        if binary and table is None:
             needed = argument("write.symbols", "FILE")
             raise OptionError(f"binary=true needs {needed}, where the words are kept")
         for number, lattice in enumerate(require_kind(Lattice, spaces, losses)):
             note_losses(lattice, losses)
-            slots = list_alternatives(lattice, losses, single=binary == "true")
+            slots = list_alternatives(lattice, losses, single=binary)
             names = label_names(lattice, table, (_CLOSE.decode(),))
-            write = _binary_network if binary == "true" else _text_network
+            write = _binary_network if binary else _text_network
             stream.write(f"{choose_key(lattice, number)} ".encode() + write(slots, names))
 
 

@@ -16,11 +16,15 @@ import numpy as np
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError
 from lattices.formats.base import Unsupported
+from lattices.options import Option
 from lattices.spaces import Lattice
 from lattices.vocabulary import Vocabulary
 
 READ_OPTIONS: Mapping[str, str] = {
-    "zeros": "drop | error: what becomes of alternatives of probability 0, which no path can take",
+    "zeros": Option(
+        "what becomes of alternatives of probability 0, which no path can take",
+        ("drop", "error"),
+    ),
 }
 
 

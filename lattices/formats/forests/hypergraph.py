@@ -35,7 +35,6 @@ from lattices.formats.base import (
     Format,
     Record,
     Unsupported,
-    choice,
     note_losses,
     require_kind,
     split_words,
@@ -45,6 +44,7 @@ from lattices.formats.forests.edges import NODE, TAGS, EdgeLines, separate
 from lattices.formats.forests.scores import (
     BAR,
     SCORES,
+    TAG_OPTION,
     WEIGHTS,
     collect_written_features,
     nodes_below_root,
@@ -73,7 +73,7 @@ class HypergraphFormat(Format):
     kind = "forest"
     suffixes = (".hg", ".hypergraph")
     options: Mapping[str, str] = {
-        "tags": "drop (default) or keep <s> and </s>",
+        **TAG_OPTION,
         **WEIGHTS,
     }
     write_options: Mapping[str, str] = SCORES
@@ -85,7 +85,7 @@ class HypergraphFormat(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the forest, in time linear in the lines."""
-        keep = choice(options, "tags", ("drop", "keep")) == "keep"
+        keep = options.get("tags") == "keep"
         lines = _HypergraphReader(record)
         edges, nodes = lines.edges()
         return edges.forest(

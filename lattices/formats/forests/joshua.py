@@ -29,12 +29,11 @@ from lattices.formats.base import (
     BLANKS,
     Format,
     Record,
-    choice,
     split_words,
 )
 from lattices.formats.fields import is_whole
 from lattices.formats.forests.edges import EdgeLines
-from lattices.formats.forests.scores import BAR, WEIGHTS
+from lattices.formats.forests.scores import BAR, TAG_OPTION, WEIGHTS
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary
 
@@ -52,7 +51,7 @@ class JoshuaForest(Format):
     kind = "forest"
     suffixes = (".hg",)
     options: Mapping[str, str] = {
-        "tags": "drop (default) or keep <s> and </s>",
+        **TAG_OPTION,
         **WEIGHTS,
     }
     single = True
@@ -64,7 +63,7 @@ class JoshuaForest(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the forest, in time linear in the lines."""
-        keep = choice(options, "tags", ("drop", "keep")) == "keep"
+        keep = options.get("tags") == "keep"
         edges, place_of = _edges(record, record.text().split("\n"))
         below = edges.list_references()
         tops = [number for number in place_of if number not in below]

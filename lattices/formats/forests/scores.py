@@ -19,9 +19,10 @@ import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError
-from lattices.formats.base import Unsupported, choice, split_words
+from lattices.formats.base import Unsupported, split_words
 from lattices.formats.json.fields import feature_objects
 from lattices.formats.weights import read_weights
+from lattices.options import Option
 from lattices.spaces import Forest
 from lattices.spaces.features import FeatureRows, feature_rows, make_rows, weight_vector
 
@@ -77,7 +78,10 @@ def target_sides(
 #: the feature that is the score
 SCORE = "score"
 WEIGHTS = {"weights": "file with lines 'name value': the weight of each feature"}
-SCORES = {"scores": f"feature (default: as the feature {SCORE!r}), or none"}
+SCORES = {
+    "scores": Option(f"whether they are written, as the feature {SCORE!r}", ("feature", "none"))
+}
+TAG_OPTION = {"tags": Option("what becomes of <s> and </s>", ("drop", "keep"))}
 
 
 def weight_edges(
@@ -134,7 +138,7 @@ def collect_written_features(
 ) -> tuple[list[list[tuple[str, float]]], tuple[str, ...]]:
     """Return the features to write of each edge, the score among them, and all their names."""
     rows: list[list[tuple[str, float]]] = [[] for _ in range(forest.num_edges)]
-    with_scores = choice(options, "scores", ("feature", "none")) == "feature"
+    with_scores = options.get("scores") != "none"
     if SCORE in forest.feature_names:
         losses.add(f"features {SCORE!r}", where)
     names = tuple(name for name in forest.feature_names if name != SCORE)

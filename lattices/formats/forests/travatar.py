@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from lattices.arrays import IntColumn, ints
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import SpaceError
 from lattices.formats.base import (
     Format,
     Record,
@@ -48,6 +48,7 @@ from lattices.formats.json.fields import (
     pause_collector,
     take_field,
 )
+from lattices.options import Option
 from lattices.spaces import Forest, Space
 from lattices.spaces.features import make_rows
 from lattices.vocabulary import Vocabulary
@@ -64,7 +65,7 @@ class Travatar(Format):
     kind = "forest"
     suffixes = (".travatar",)
     options: Mapping[str, str] = {
-        "target": "which target side is taken of each edge, from 0 (default: 0)",
+        "target": Option("which target side is taken of each edge, from 0", int, 0, least=0),
         **WEIGHTS,
     }
     exact = True
@@ -77,7 +78,7 @@ class Travatar(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the forest of one line, in time linear in its length."""
-        which = _name_place(options.get("target", 0))
+        which = options.get("target", 0)
         with pause_collector():
             fields = decode(record)
             if not isinstance(fields, dict):
@@ -93,16 +94,6 @@ class Travatar(Format):
 
 
 FORMAT = Travatar()
-
-
-def _name_place(value: Any) -> int:
-    try:
-        number = int(value)
-    except (TypeError, ValueError):
-        number = -1
-    if number < 0:
-        raise OptionError(f"target={value!r}, expected a whole number from 0 on")
-    return number
 
 
 def _forest(

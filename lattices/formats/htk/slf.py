@@ -53,12 +53,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
 from lattices.arrays import Array, FloatColumn, floats, ints
-from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, Unsupported, choice, note_losses
+from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, Unsupported, note_losses
 from lattices.formats.htk.links import (
     KEEP_TAGS,
     NULL,
@@ -69,6 +69,7 @@ from lattices.formats.htk.links import (
     is_header_key,
     quote,
 )
+from lattices.options import Option
 from lattices.spaces import Lattice, Space
 from lattices.spaces.features import FeatureRows, make_rows
 from lattices.spaces.lattice import build_lattice
@@ -280,9 +281,11 @@ class HTK(Format):
     kind = "lattice"
     suffixes = (".slf", ".lat", ".htk")
     options: Mapping[str, str] = {
-        "tags": "drop | keep: what becomes of <s>, </s>, !SENT_START and !SENT_END",
-        "score": "auto | header | posterior: where the scores of links come from",
-        "quotes": "htk | none: whether quotes and backslashes are syntax",
+        "tags": Option(
+            "what becomes of <s>, </s>, !SENT_START and !SENT_END", Literal["drop", "keep"]
+        ),
+        "score": Option("where the scores of links come from", ("auto", "header", "posterior")),
+        "quotes": Option("whether quotes and backslashes are syntax", ("htk", "none")),
     }
     single = True
     concatenated = True
@@ -310,12 +313,9 @@ class HTK(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the lattice, in time linear in the file."""
-        tags = choice(options, "tags", ("drop", "keep")) if "tags" in options else ""
-        wanted = choice(options, "score", ("auto", "header", "posterior"))
-        quotes = choice(options, "quotes", ("htk", "none")) == "htk"
-        reader = _Reader(record, quotes)
-        keep = tags == "keep" or (not tags and reader.tags_are_words)
-        return reader.lattice(vocabulary, keep, wanted)
+        reader = _Reader(record, options.get("quotes") != "none")
+        tags = options.get("tags", "keep" if reader.tags_are_words else "drop")
+        return reader.lattice(vocabulary, tags == "keep", options.get("score", "auto"))
 
     def write(
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any

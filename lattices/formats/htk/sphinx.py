@@ -23,8 +23,9 @@ import numpy as np
 
 from lattices.arrays import floats, ints
 from lattices.errors import OptionError, argument
-from lattices.formats.base import Format, Record, choice, split_words
+from lattices.formats.base import Format, Record, split_words
 from lattices.formats.fields import finite_number, is_whole
+from lattices.options import Option
 from lattices.spaces import Lattice
 from lattices.vocabulary import Vocabulary
 
@@ -44,9 +45,9 @@ class Sphinx(Format):
     kind = "lattice"
     suffixes = (".sphinx",)
     options: Mapping[str, str] = {
-        "variants": "drop (default) | keep: what becomes of the number in word(2)",
-        "fillers": "drop (default) | keep: what becomes of <s>, </s>, <sil> and [NOISE]",
-        "logbase": "the base of the scores, where the file has no # -logbase",
+        "variants": Option("what becomes of the number in word(2)", ("drop", "keep")),
+        "fillers": Option("what becomes of <s>, </s>, <sil> and [NOISE]", ("drop", "keep")),
+        "logbase": Option("the base of the scores, where the file has no # -logbase", float),
     }
     single = True
     writable = False
@@ -57,8 +58,8 @@ class Sphinx(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice, in time linear in the file."""
-        variants = choice(options, "variants", ("drop", "keep")) == "keep"
-        fillers = choice(options, "fillers", ("drop", "keep")) == "keep"
+        variants = options.get("variants") == "keep"
+        fillers = options.get("fillers") == "keep"
         tables = _Tables(record)
         scale = math.log(tables.base or _base_option(options, record))
 
@@ -107,12 +108,9 @@ def _base_option(options: Mapping[str, Any], record: Record) -> float:
         raise record.error(
             f"no # -logbase in the file; {argument('read.logbase', '')} has to say what it is"
         )
-    try:
-        base = float(options["logbase"])
-    except (TypeError, ValueError):
-        base = math.nan
-    if not 1.0 < base < math.inf:
-        raise OptionError(f"logbase={options['logbase']!r}, expected a number above 1")
+    base: float = options["logbase"]
+    if base <= 1.0:
+        raise OptionError(f"logbase={base!r}, expected a number above 1")
     return base
 
 

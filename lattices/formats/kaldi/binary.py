@@ -21,8 +21,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -36,7 +35,7 @@ from lattices._native import (
 )
 from lattices.arrays import Array, FloatColumn, IntColumn, ints
 from lattices.errors import FormatError, SpaceError
-from lattices.formats.base import Format, Record, Unsupported, choice, require_kind
+from lattices.formats.base import Format, Record, Unsupported, require_kind
 from lattices.formats.kaldi.costs import (
     FEATURES,
     READ_OPTIONS,
@@ -56,6 +55,7 @@ from lattices.formats.openfst.codec import (
     is_fst,
 )
 from lattices.formats.openfst.symbols import explain_missing_table, read_symbols, table_labels
+from lattices.options import Option
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, Vocabulary
 
@@ -64,8 +64,7 @@ HAS_ISYMBOLS, HAS_OSYMBOLS = 1, 2
 _LONGEST_KEY = 4096
 
 
-@dataclass(frozen=True)
-class LatticeLayout:
+class LatticeLayout(NamedTuple):
     """What an arc type says: whether weights have transition-ids, and how wide a cost is."""
 
     compact: bool
@@ -88,8 +87,7 @@ ARC_TYPES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class FoundFst:
+class FoundFst(NamedTuple):
     """One FST within bytes.
 
     Attributes
@@ -223,7 +221,7 @@ class KaldiBinary(Format):
     appendable = True
     options: Mapping[str, str] = READ_OPTIONS
     write_options: Mapping[str, str] = {
-        "arc_type": "compactlattice44 (the default), compactlattice84, lattice4 or lattice8",
+        "arc_type": Option("Kaldi's type of lattices", tuple(ARC_TYPES)),
         "symbols": "a file with the symbol table, made or extended; by default it is attached",
     }
 
@@ -281,7 +279,7 @@ class KaldiBinary(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write vector FSTs whose states and arcs stand in the order of the lattice."""
-        arc_type = choice(options, "arc_type", tuple(ARC_TYPES))
+        arc_type = options.get("arc_type", next(iter(ARC_TYPES)))
         for number, lattice in enumerate(require_kind(Lattice, spaces, losses)):
             key, costs = choose_key(lattice, number), costs_of(lattice, losses)
             stream.write(f"{key} ".encode())
@@ -349,10 +347,9 @@ _DIGITS = _Digits()
 
 def _find_given_table(options: Mapping[str, Any]) -> SymbolTable | None:
     """Return the words of labels, where they do not depend on what is attached to the FST."""
-    kind = choice(options, "labels", ("auto", "words", "numbers"))
     if "symbols" in options:
         return read_symbols(options["symbols"])
-    return _DIGITS if kind == "numbers" else None
+    return _DIGITS if options.get("labels") == "numbers" else None
 
 
 def _vocabulary_numbers(

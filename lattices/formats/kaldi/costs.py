@@ -9,18 +9,17 @@ an unscaled acoustic cost. Both are kept, negated, as the features ``graph`` and
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lattices._native import FeatureColumns, kaldi_costs, kaldi_frames, kaldi_scores
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
-from lattices.errors import FormatError, OptionError
+from lattices.errors import FormatError
 from lattices.formats.base import BLANKS, Unsupported, note_losses
 from lattices.formats.fields import LABEL_OPTIONS
+from lattices.options import Option
 from lattices.spaces import Lattice
 from lattices.spaces.features import FeatureRows, make_rows
 from lattices.spaces.lattice import build_lattice
@@ -30,17 +29,16 @@ FEATURES = ("graph", "acoustic")
 
 READ_OPTIONS: Mapping[str, str] = {
     **LABEL_OPTIONS,
-    "acoustic_scale": "the weight of acoustic costs in the score, 1 by default",
-    "frame_shift": "seconds a frame, 0.01 by default",
-    "lm_scale": "the weight of graph costs in the score, 1 by default",
+    "acoustic_scale": Option("the weight of acoustic costs in the score", float, 1.0),
+    "frame_shift": Option("seconds a frame", float, 0.01),
+    "lm_scale": Option("the weight of graph costs in the score", float, 1.0),
 }
 
 #: how far, relatively, scores may be from a weighted sum of the costs: single precision
 _TOLERANCE = 1e-5
 
 
-@dataclass(frozen=True, eq=False)
-class Costs:
+class Costs(NamedTuple):
     """The graph and acoustic costs of a lattice, in columns.
 
     Attributes
@@ -56,8 +54,7 @@ class Costs:
     final_acoustic: FloatColumn
 
 
-@dataclass(frozen=True, eq=False)
-class KaldiArcs:
+class KaldiArcs(NamedTuple):
     """The arcs of a Kaldi lattice, in the order of the file.
 
     Attributes
@@ -76,30 +73,12 @@ class KaldiArcs:
     start: int
 
 
-def number_option(options: Mapping[str, Any], name: str, default: float) -> float:
-    """Return the value of an option that is a finite number.
-
-    Examples
-    --------
-    >>> number_option({"lm_scale": "0.5"}, "lm_scale", 1.0)
-    0.5
-    """
-    value = options.get(name, default)
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise OptionError(f"{name}={value!r}, expected a finite number")
-    return number
-
-
 def scales_of(options: Mapping[str, Any]) -> tuple[float, float, float]:
     """Return the scales of graph and acoustic costs, and the seconds a frame."""
     return (
-        number_option(options, "lm_scale", 1.0),
-        number_option(options, "acoustic_scale", 1.0),
-        number_option(options, "frame_shift", 0.01),
+        options.get("lm_scale", 1.0),
+        options.get("acoustic_scale", 1.0),
+        options.get("frame_shift", 0.01),
     )
 
 

@@ -43,7 +43,14 @@ import numpy as np
 from lattices.arrays import Array, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.formats.base import Format, Record, Unsupported, note_losses, require_kind
-from lattices.formats.fields import LABEL_OPTIONS, is_whole, label_names, label_words, number_column
+from lattices.formats.fields import (
+    LABEL_OPTIONS,
+    TABLE_OPTION,
+    is_whole,
+    label_names,
+    label_words,
+    number_column,
+)
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, Vocabulary
 
@@ -68,7 +75,7 @@ class K2(Format):
         "side": "labels, aux_labels (default, if there are), aux_labels2 ...: which are the words",
     }
     write_options: Mapping[str, str] = {
-        "symbols": "a file with the symbol table, made or extended: labels become its numbers",
+        **TABLE_OPTION,
     }
     single = True
     exact = True

@@ -36,10 +36,10 @@ from lattices.formats.base import (
     Format,
     Record,
     Unsupported,
-    choice,
     require_kind,
     text_lines,
 )
+from lattices.formats.fields import TABLE_OPTION
 from lattices.formats.kaldi.binary import FORMAT as BINARY
 from lattices.formats.kaldi.binary import read_fst
 from lattices.formats.kaldi.costs import READ_OPTIONS, choose_key
@@ -47,6 +47,7 @@ from lattices.formats.kaldi.text import EMPTY_LINE
 from lattices.formats.kaldi.text import FORMAT as TEXT
 from lattices.formats.openfst.codec import ByteReader
 from lattices.formats.streams import STANDARD, open_input, open_output
+from lattices.options import Option
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
@@ -90,8 +91,8 @@ class KaldiScp(AssembledFormat):
     options: Mapping[str, str] = READ_OPTIONS
     write_options: Mapping[str, str] = {
         "ark": "the archive to write, which the script file points to; required",
-        "binary": "true (the default) or false, for an archive in text",
-        "symbols": "a file with the symbol table, made or extended: labels become its numbers",
+        "binary": Option("whether the archive is, or in text", bool, True),
+        **TABLE_OPTION,
     }
 
     def sniff(self, head: bytes) -> bool:
@@ -146,7 +147,6 @@ class KaldiScp(AssembledFormat):
     ) -> None:
         """Write the archive and, for each lattice, a line with the offset behind its key."""
         archive = _archive_name(options)
-        _archive_format(options)
         with open_output(archive) as ark:
             for number, (name, data) in enumerate(parts):
                 key = name or str(number)
@@ -258,8 +258,7 @@ def _file_and_offset(place: str) -> tuple[str, int | None]:
 
 
 def _archive_format(options: Mapping[str, Any]) -> Format:
-    given = {"binary": str(options.get("binary", "true")).lower()}
-    return BINARY if choice(given, "binary", ("true", "false")) == "true" else TEXT
+    return BINARY if options.get("binary", True) else TEXT
 
 
 def _archive_name(options: Mapping[str, Any]) -> str:

@@ -51,8 +51,8 @@ from lattices._native import (
 )
 from lattices.arrays import Array, ints
 from lattices.errors import FormatError
-from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, Unsupported, choice, require_kind
-from lattices.formats.fields import is_number, is_whole, label_names, label_words
+from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, Unsupported, require_kind
+from lattices.formats.fields import TABLE_OPTION, is_number, is_whole, label_names, label_words
 from lattices.formats.kaldi.costs import (
     READ_OPTIONS,
     Costs,
@@ -62,6 +62,7 @@ from lattices.formats.kaldi.costs import (
     costs_of,
     lattice_of,
 )
+from lattices.options import Option
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
@@ -116,8 +117,8 @@ class KaldiArchive(Format):
     appendable = True
     options: Mapping[str, str] = READ_OPTIONS
     write_options: Mapping[str, str] = {
-        "symbols": "a file with the symbol table, made or extended: labels become its numbers",
-        "type": "compact (the default) or lattice",
+        **TABLE_OPTION,
+        "type": Option("Kaldi's type of lattices", ("compact", "lattice")),
     }
 
     def sniff(self, head: bytes) -> bool:
@@ -182,7 +183,7 @@ class KaldiArchive(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write the start state first, then the others in order."""
-        compact = choice(options, "type", ("compact", "lattice")) == "compact"
+        compact = options.get("type") != "lattice"
         table = options.get("symbols")
         for number, lattice in enumerate(require_kind(Lattice, spaces, losses)):
             key, text = choose_key(lattice, number), None

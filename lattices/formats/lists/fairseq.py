@@ -14,8 +14,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from lattices.formats.base import Format, Record, choice, group_lines, split_words
+from lattices.formats.base import Format, Record, group_lines, split_words
 from lattices.formats.fields import finite_number
+from lattices.options import Option
 from lattices.spaces import Hypothesis, NBest
 from lattices.vocabulary import Vocabulary
 
@@ -31,7 +32,10 @@ class Fairseq(Format):
     kind = "nbest"
     suffixes = (".fairseq", ".generate.txt")
     options: Mapping[str, str] = {
-        "side": "auto (default) | D | H: the lines that have the words, text or tokens"
+        "side": Option(
+            "the lines with the words: D has text, H tokens",
+            ("auto", "D", "H"),
+        )
     }
     writable = False
 
@@ -50,7 +54,7 @@ class Fairseq(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> NBest:
         """Return the list, in time linear in its length."""
-        side = choice(options, "side", ("auto", "D", "H"))
+        side = options.get("side", "auto")
         record.text()
         found: dict[str, list[tuple[tuple[str, ...], float]]] = {"H": [], "D": [], "P": []}
         texts = {"S": "", "T": ""}

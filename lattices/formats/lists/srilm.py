@@ -41,9 +41,9 @@ from typing import Any
 import numpy as np
 
 from lattices.arrays import Array, floats, ints
-from lattices.formats.base import Format, Record, choice
+from lattices.formats.base import Format, Record
 from lattices.formats.fields import number_column
-from lattices.formats.kaldi.costs import number_option
+from lattices.options import Option
 from lattices.spaces import NBest
 from lattices.vocabulary import Vocabulary
 
@@ -68,9 +68,9 @@ class SrilmNBest(Format):
     kind = "nbest"
     suffixes = (".score", ".nbestlist")
     options: Mapping[str, str] = {
-        "lm_scale": "the weight of language scores, 8 by default",
-        "tags": "drop | keep: what becomes of <s>, </s> and -pau-",
-        "word_weight": "the score of a word, of base 10, 0 by default",
+        "lm_scale": Option("the weight of language scores", float, LM_SCALE),
+        "tags": Option("what becomes of <s>, </s> and -pau-", ("drop", "keep")),
+        "word_weight": Option("the score of a word, of base 10", float, 0.0),
     }
     single = True
     writable = False
@@ -97,7 +97,7 @@ class SrilmNBest(Format):
         """Return the list, in time linear in its length."""
         from scipy.sparse import csr_array
 
-        dropped = TAGS if choice(options, "tags", ("drop", "keep")) == "drop" else frozenset()
+        dropped = frozenset() if options.get("tags") == "keep" else TAGS
         found = _List(record)
         weights = found.weights(options)
         names = list(found.columns)
@@ -148,8 +148,8 @@ class _List:
         by_total = "total" in self.columns and not asked
         weights = {"total": float(by_total)} if "total" in self.columns else {}
         if "acoustic" in self.columns:
-            language = number_option(options, "lm_scale", LM_SCALE)
-            words = number_option(options, "word_weight", 0.0) * math.log(10.0)
+            language = options.get("lm_scale", LM_SCALE)
+            words = options.get("word_weight", 0.0) * math.log(10.0)
             for name, weight in (("acoustic", 1.0), ("language", language), ("words", words)):
                 weights[name] = 0.0 if by_total else weight
         return weights

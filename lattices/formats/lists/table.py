@@ -39,6 +39,7 @@ from lattices.formats.base import (
 from lattices.formats.fields import finite_number
 from lattices.formats.json.fields import decode
 from lattices.formats.lists.moses import check_id, lists_to_write
+from lattices.options import Option
 from lattices.spaces import Hypothesis, NBest, Space
 from lattices.vocabulary import Vocabulary
 
@@ -70,7 +71,7 @@ OPTIONS: Mapping[str, str] = {
     "nbest": "the column of the list, where a row has one",
     "reference": "the column of the reference",
     "source": "the column of what was translated",
-    "features": "columns of numbers, with commas between them, that become features",
+    "features": Option("columns of numbers that become features", list[str]),
 }
 
 
@@ -105,12 +106,11 @@ class Columns:
         others = {name for what, name in found.items() if what != "source"}
         if not found["id"] and names and names[0] not in others:
             found["id"] = names[0]
-        features = given.get("features", ())
-        wanted = features.split(",") if isinstance(features, str) else features
-        for name in wanted:
+        features = tuple(given.get("features", ()))
+        for name in features:
             if name not in names:
                 raise SpaceError(f"features={name!r}, expected one of {', '.join(names)}")
-        return cls(**found, features=tuple(wanted))
+        return cls(**found, features=features)
 
     def key(self, row: Mapping[str, Any]) -> str | None:
         """Return the id of a row, or None: then it is a segment of its own."""

@@ -35,9 +35,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
-from lattices.errors import FormatError, OptionError
+from lattices.errors import FormatError
 from lattices.formats.base import BLANKS, Format, Record, group_lines, split_words
 from lattices.formats.fields import finite_number
+from lattices.options import Option
 from lattices.spaces import Lattice, Space
 from lattices.spaces.features import FeatureMatrix, FeatureRows, feature_matrix
 from lattices.vocabulary import Vocabulary
@@ -62,7 +63,9 @@ class MosesGraph(Format):
     kind = "lattice"
     suffixes = (".osg", ".osgx")
     options: Mapping[str, str] = {
-        "source_factors": "how many factors a source word has in the extended form (default: 1)"
+        "source_factors": Option(
+            "how many factors a source word has in the extended form", int, 1, least=1
+        )
     }
     writable = False
 
@@ -76,7 +79,7 @@ class MosesGraph(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Space:
         """Return the lattice, in time linear in the lines."""
-        factors = _factors(options.get("source_factors", 1))
+        factors = options.get("source_factors", 1)
         text = record.text()
         hypotheses = _Hypotheses(record, text)
         words = [
@@ -90,16 +93,6 @@ class MosesGraph(Format):
 
 
 FORMAT = MosesGraph()
-
-
-def _factors(value: Any) -> int:
-    try:
-        number = int(value)
-    except (TypeError, ValueError):
-        number = 0
-    if number < 1:
-        raise OptionError(f"source_factors={value!r}, expected a whole number from 1 on")
-    return number
 
 
 class _Hypotheses:

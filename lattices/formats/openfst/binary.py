@@ -15,16 +15,17 @@ A file is written as a ``vector`` FST with its own words attached, or with the n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from lattices.errors import OptionError, argument
-from lattices.formats.base import Format, Record, Unsupported, choice, note_losses, require_kind
+from lattices.formats.base import Format, Record, Unsupported, note_losses, require_kind
+from lattices.formats.fields import SIDE_OPTION
 from lattices.formats.openfst.codec import DecodedFst, SymbolTable, decode, encode, is_fst
 from lattices.formats.openfst.symbols import explain_missing_table, read_symbols, table_labels
 from lattices.interop import from_columns, symbol_table, to_columns
+from lattices.options import Option
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
@@ -37,12 +38,18 @@ class OpenFstBinary(Format):
     kind = "lattice"
     suffixes = (".fst",)
     options: Mapping[str, str] = {
-        "labels": "words (default), or numbers: make words of the digits, use no symbol table",
-        "side": "output (default) or input: which labels of a transducer are the words",
+        "labels": Option(
+            "numbers make words of the digits, and use no symbol table",
+            ("words", "numbers"),
+        ),
+        **SIDE_OPTION,
         "symbols": "a file with the symbol table; by default that of the FST",
     }
     write_options: Mapping[str, str] = {
-        "arc_type": "standard (default), log, or log64, which is exact",
+        "arc_type": Option(
+            "OpenFst's type of arcs; log64 is exact",
+            ("standard", "log", "log64"),
+        ),
         "symbols": "a file with the symbol table, made or extended; by default it is attached",
     }
     single = True
@@ -57,7 +64,7 @@ class OpenFstBinary(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice; linear in the size of the file."""
-        side = choice(options, "side", ("output", "input"))
+        side = options.get("side", "output")
         found = decode(record.payload, record.path)
         symbols = _symbols(found, side, options)
         return from_columns(found, vocabulary, side=side, symbols=symbols)
@@ -66,7 +73,7 @@ class OpenFstBinary(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write an acceptor whose states and arcs stand in the order of the lattice."""
-        arc_type = choice(options, "arc_type", ("standard", "log", "log64"))
+        arc_type = options.get("arc_type", "standard")
         for lattice in require_kind(Lattice, spaces, losses):
             note_losses(lattice, losses)
             stream.write(_encode(lattice, arc_type, options.get("symbols")))
@@ -76,7 +83,7 @@ FORMAT = OpenFstBinary()
 
 
 def _symbols(found: DecodedFst, side: str, options: Mapping[str, Any]) -> SymbolTable:
-    if choice(options, "labels", ("words", "numbers")) == "numbers":
+    if options.get("labels") == "numbers":
         if "symbols" in options:
             raise OptionError(f"labels=numbers makes no use of {argument('read.symbols', 'FILE')}")
         used = found.olabel if side == "output" else found.ilabel
@@ -94,5 +101,5 @@ def _encode(lattice: Lattice, arc_type: str, table: str | None) -> bytes:
     if table is None:
         attached = symbol_table(lattice.vocabulary, np.unique(lattice.label).tolist())
         return encode(columns, arc_type, isymbols=attached, osymbols=attached)
-    label = table_labels(lattice, table)
-    return encode(replace(columns, ilabel=label, olabel=label), arc_type)
+    columns.ilabel = columns.olabel = table_labels(lattice, table)
+    return encode(columns, arc_type)

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,6 @@ WEIGHT_TYPES = {"standard": "<f4", "log": "<f4", "log64": "<f8"}
 SymbolTable = Mapping[int, str]
 
 
-@dataclass(frozen=True, eq=False)
 class FstColumns:
     """An automaton with OpenFst's weights, in columns; the arcs may stand in any order.
 
@@ -55,22 +53,11 @@ class FstColumns:
         The initial state, -1 if there is none.
     """
 
-    src: IntColumn
-    ilabel: IntColumn
-    olabel: IntColumn
-    weight: FloatColumn
-    dst: IntColumn
-    final: FloatColumn
-    start: int = 0
-
-    def __post_init__(self) -> None:
-        """Turn the columns into read-only arrays of their types."""
-        put = self.__dict__.__setitem__
-        for name in ("src", "ilabel", "olabel", "dst"):
-            put(name, ints(getattr(self, name)))
-        for name in ("weight", "final"):
-            put(name, floats(getattr(self, name)))
-        put("start", int(self.start))
+    def __init__(
+        self, src: Any, ilabel: Any, olabel: Any, weight: Any, dst: Any, final: Any, start: int = 0
+    ) -> None:
+        self.src, self.ilabel, self.olabel, self.dst = map(ints, (src, ilabel, olabel, dst))
+        self.weight, self.final, self.start = floats(weight), floats(final), int(start)
 
     @property
     def num_states(self) -> int:
@@ -83,7 +70,6 @@ class FstColumns:
         return len(self.src)
 
 
-@dataclass(frozen=True, eq=False)
 class DecodedFst(FstColumns):
     """Columns that came out of a file, with what else it said.
 
@@ -95,9 +81,15 @@ class DecodedFst(FstColumns):
         The attached symbol tables.
     """
 
-    arc_type: str = "standard"
-    isymbols: SymbolTable | None = None
-    osymbols: SymbolTable | None = None
+    def __init__(
+        self,
+        arc_type: str,
+        isymbols: SymbolTable | None,
+        osymbols: SymbolTable | None,
+        **columns: Any,
+    ) -> None:
+        super().__init__(**columns)
+        self.arc_type, self.isymbols, self.osymbols = arc_type, isymbols, osymbols
 
 
 def with_labels(columns: FstColumns, numbers: IntColumn) -> FstColumns:

@@ -133,6 +133,9 @@ def explain_missing_table(
 def check_symbol(word: str, epsilon: str = EPSILON_NAME) -> None:
     """Raise a FormatError if a text file of symbols cannot hold this word."""
     if not BLANK_SET.isdisjoint(word):
-        raise FormatError(f"the word {word!r} has a blank in it, which separates columns here")
+        hint = "; for characters, take spaces=false" if word == " " else ""
+        raise FormatError(
+            f"the word {word!r} has a blank in it, which separates columns here{hint}"
+        )
     if word == epsilon:
         raise FormatError(f"the word {word!r} is the name of epsilon here")

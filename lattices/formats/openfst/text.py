@@ -37,11 +37,20 @@ import numpy as np
 from lattices._native import fst_text
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import FormatError, OptionError, argument
-from lattices.formats.base import Format, Record, Unsupported, choice, note_losses, require_kind
-from lattices.formats.fields import is_number, is_whole, label_names, label_words
+from lattices.formats.base import Format, Record, Unsupported, note_losses, require_kind
+from lattices.formats.fields import (
+    LABEL_OPTIONS,
+    SIDE_OPTION,
+    TABLE_OPTION,
+    is_number,
+    is_whole,
+    label_names,
+    label_words,
+)
 from lattices.formats.openfst.codec import FstColumns
 from lattices.formats.openfst.symbols import read_symbols
 from lattices.interop import from_columns, to_columns
+from lattices.options import Option
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import EPSILON, EPSILON_NAME, Vocabulary
 
@@ -63,15 +72,20 @@ class OpenFstText(Format):
     kind = "lattice"
     suffixes = (".att", ".fst.txt", ".fsm")
     options: Mapping[str, str] = {
-        "acceptor": "yes, no or auto (default): whether arcs have one label",
-        "labels": "words, numbers or auto (default): what labels are",
-        "side": "output (default) or input: which labels of a transducer are the words",
-        "symbols": "a file with the symbol table",
+        "acceptor": Option("whether arcs have one label", ("auto", "yes", "no")),
+        **LABEL_OPTIONS,
+        **SIDE_OPTION,
     }
     write_options: Mapping[str, str] = {
-        "acceptor": "yes (default) or no: write each label once, or as input and output",
-        "labels": "words (default), or numbers, which need symbols=FILE",
-        "symbols": "a file with the symbol table, made or extended",
+        "acceptor": Option(
+            "whether each label is written once, or as input and output",
+            ("yes", "no"),
+        ),
+        "labels": Option(
+            "numbers need symbols=FILE, where the words are kept",
+            ("words", "numbers"),
+        ),
+        **TABLE_OPTION,
     }
     single = True
     exact = True
@@ -95,8 +109,8 @@ class OpenFstText(Format):
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice; linear in the size of the file."""
         record.text()  # raises if it is none; bytes are cut at ASCII blanks only, unlike text
-        side = choice(options, "side", ("output", "input"))
-        wanted = choice(options, "acceptor", ("auto", "yes", "no"))
+        side = options.get("side", "output")
+        wanted = options.get("acceptor", "auto")
         # what native code does not know is doubtful or wrong, and said below
         native = fst_text(record.payload, _ACCEPTOR[wanted], side == "input")
         if native is not None:
@@ -129,8 +143,8 @@ class OpenFstText(Format):
         self, stream: BinaryIO, spaces: Iterable[Space], losses: Unsupported, **options: Any
     ) -> None:
         """Write the start state first, then the others in order: arcs, then the final cost."""
-        twice = choice(options, "acceptor", ("yes", "no")) == "no"
-        kind = choice(options, "labels", ("words", "numbers"))
+        twice = options.get("acceptor") == "no"
+        kind = options.get("labels", "words")
         if kind == "numbers" and "symbols" not in options:
             needed = argument("write.symbols", "FILE")
             raise OptionError(f"labels=numbers needs {needed}, where the words are kept")

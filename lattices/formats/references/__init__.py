@@ -22,8 +22,7 @@ from lattices.formats.references.files import (
     hint,
     read_file,
 )
-from lattices.formats.references.ids import FIELDS, IdTemplate
-from lattices.formats.references.nist import Table, TranscriptAlternatives
+from lattices.formats.references.ids import FIELDS, IdTemplate, Table
 from lattices.formats.streams import PathLike
 from lattices.spaces import Lattice
 
@@ -208,7 +207,7 @@ class References:
                     file.path,
                 )
             entry = table.entries[id]
-            found.append(entry.lattice(id) if isinstance(entry, TranscriptAlternatives) else entry)
+            found.append(entry if isinstance(entry, str) else entry.lattice(id))
         return tuple(found)
 
     def finish(self, segments: int) -> None:

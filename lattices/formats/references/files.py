@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import BinaryIO
 
 from lattices.caching import cached_property
@@ -12,14 +11,12 @@ from lattices.errors import FormatError, argument
 from lattices.formats.base import Format, decode_lines
 from lattices.formats.reading import load_formats, parse_record, sniffs
 from lattices.formats.references.from_results import are_results, look_like_scores, read_results
-from lattices.formats.references.ids import FIELDS, IdTemplate, strip_speaker
-from lattices.formats.references.nist import (
-    READERS,
+from lattices.formats.references.ids import (
+    FIELDS,
+    IdTemplate,
     Table,
-    TranscriptLines,
-    looks_like,
     second_line,
-    trn_id,
+    strip_speaker,
 )
 from lattices.formats.streams import PathLike, display_name, open_input
 from lattices.spaces import NBest
@@ -33,14 +30,13 @@ _BLANKS = " \t\v\f"
 _MARKS = re.compile(rb"^\s*\{|\t|\|\|\||[^\x09-\x0d\x20-\xff]")
 
 
-@dataclass(frozen=True)
 class ReferenceFile:
     """The lines of one file, and the tables it may be by its content."""
 
-    path: str
-    lines: tuple[str, ...]
-    tables: dict[str, Table] = field(default_factory=dict)
-    by_lines: bool = True
+    def __init__(
+        self, path: str, lines: Sequence[str], tables: Mapping[str, Table], by_lines: bool
+    ) -> None:
+        self.path, self.lines, self.tables, self.by_lines = path, lines, tables, by_lines
 
     @cached_property
     def first_words(self) -> dict[str, int]:
@@ -60,6 +56,8 @@ class ReferenceFile:
     @cached_property
     def last_ids(self) -> frozenset[str]:
         """What stands in brackets at the end of lines; all lines of a trn have their ids there."""
+        from lattices.formats.references.nist import trn_id
+
         return frozenset(id for line in self.lines if (id := trn_id(line)))
 
     def begins_with_ids(self) -> bool:
@@ -187,7 +185,11 @@ def read_file(path: PathLike, format: str, template: IdTemplate | None) -> Refer
         table = Table({id: result.text for id, result in found.items()})
         return ReferenceFile(name, (), {RESULTS: table}, False)
     lines = [row.strip(_BLANKS) for row in rows]
-    layouts = [format] if format in FIELDS else []
+    if format not in FIELDS and format != "auto":
+        return ReferenceFile(name, lines, {}, template is None)
+    from lattices.formats.references.nist import READERS, TranscriptLines, looks_like
+
+    layouts = [format]
     if format == "auto":
         layouts = [
             layout
@@ -203,7 +205,7 @@ def read_file(path: PathLike, format: str, template: IdTemplate | None) -> Refer
     for layout, table in tables.items():
         if not (table.entries or table.excluded):
             raise FormatError(f"no segment of layout {layout}", name)
-    return ReferenceFile(name, tuple(lines), tables, template is None)
+    return ReferenceFile(name, lines, tables, template is None)
 
 
 def _lists(head: bytes) -> Format | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lattices.errors import FormatError
 from lattices.formats.base import BLANKS, split_words
-from lattices.formats.references.nist import second_line
+from lattices.formats.references.ids import second_line
 
 _NUMBER = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf|nan)")
 

@@ -1,6 +1,6 @@
-"""Ids of references in trn, ctm and stm files.
+"""Ids of references: tables by them, and what they are in trn, ctm and stm files.
 
-They come of a template such as ``{file}-{channel}_{begin_cs:06}-{end_cs:06}``. Fields are
+The latter come of a template such as ``{file}-{channel}_{begin_cs:06}-{end_cs:06}``. Fields are
 
 - trn: ``id``, and ``utterance``, which is an id ``speaker-utterance`` without the speaker, where
   utterances begin with their speaker, as in ESPnet (``spk1-utt1`` of ``spk1-spk1-utt1``);
@@ -16,8 +16,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from lattices.errors import OptionError
+
+if TYPE_CHECKING:
+    from lattices.formats.references.nist import Transcript
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "trn": ("id", "utterance"),
@@ -26,6 +30,31 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "file", "channel", "speaker", "begin", "end", "begin_cs", "end_cs", "begin_ms", "end_ms",
     ),
 }  # fmt: skip
+
+
+class Table:
+    """The references of one file by id.
+
+    Attributes
+    ----------
+    entries : dict of str to Transcript
+    excluded : dict of str to int
+        Ids that are not to be scored, and the lines that say so.
+    """
+
+    def __init__(self, entries: Mapping[str, Transcript] | None = None) -> None:
+        self.entries: dict[str, Transcript] = dict(entries or {})
+        self.excluded: dict[str, int] = {}
+
+    def __contains__(self, id: object) -> bool:
+        """Tell whether the file has the id."""
+        return id in self.entries or id in self.excluded
+
+
+def second_line(id: str, path: str, first: int) -> str:
+    """Return what is wrong with a line whose id another line of the file has."""
+    return f"a second line for the id {id!r}, which {path}:{first} has already"
+
 
 _WIDTH = re.compile(r"0?[1-9][0-9]?d?")
 

@@ -35,12 +35,17 @@ from typing import NamedTuple, TypeAlias
 from lattices.errors import FormatError
 from lattices.formats.base import split_words
 from lattices.formats.fields import finite_number
-from lattices.formats.references.ids import FIELDS, IdTemplate, strip_speaker
+from lattices.formats.references.ids import (
+    FIELDS,
+    IdTemplate,
+    Table,
+    second_line,
+    strip_speaker,
+)
 from lattices.spaces import Lattice
 
 
-@dataclass(frozen=True)
-class TranscriptAlternatives:
+class TranscriptAlternatives(NamedTuple):
     """The sentences of a transcript, as an automaton.
 
     Attributes
@@ -152,25 +157,6 @@ _TRN_ID = re.compile(r"\(([^()\s]+)\)$")
 _ALTERNATION = ("<ALT_BEGIN>", "<ALT>", "<ALT_END>")
 
 
-@dataclass
-class Table:
-    """The references of one file by id.
-
-    Attributes
-    ----------
-    entries : dict of str to Transcript
-    excluded : dict of str to int
-        Ids that are not to be scored, and the lines that say so.
-    """
-
-    entries: dict[str, Transcript] = field(default_factory=dict)
-    excluded: dict[str, int] = field(default_factory=dict)
-
-    def __contains__(self, id: object) -> bool:
-        """Tell whether the file has the id."""
-        return id in self.entries or id in self.excluded
-
-
 @dataclass(frozen=True)
 class TranscriptLines:
     """The lines of one file, for messages to say where."""
@@ -187,11 +173,6 @@ class TranscriptLines:
         for number, line in enumerate(self.lines, start=1):
             if line and not line.startswith(";;"):
                 yield number, line
-
-
-def second_line(id: str, path: str, first: int) -> str:
-    """Return what is wrong with a line whose id another line of the file has."""
-    return f"a second line for the id {id!r}, which {path}:{first} has already"
 
 
 def trn_id(line: str) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,13 +20,15 @@ completion = command("completion")
 
 
 def in_bash(script, line):
-    words = line.split(" ")
+    """Return whole words: bash takes a part for the word where there are : and = in it."""
+    words = re.findall(r"[:=]+|[^ :=]+|(?<= )$", line)
+    *_, head = re.findall(r".*[:=]|^", line.rpartition(" ")[2])[:1]
     quoted = " ".join(f"'{word}'" for word in words)
     asked = f"""
 COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _fstmetrics
 ((${{#COMPREPLY[@]}})) && printf '%s\\n' "${{COMPREPLY[@]}}"; true
 """
-    return run("bash", "--norc", script, asked)
+    return [head * (":" in head) + each for each in run("bash", "--norc", script, asked)]
 
 
 def in_zsh(script, line):
@@ -42,7 +48,10 @@ def in_fish(script, line):
 
 
 def run(shell, option, script, asked):
-    done = subprocess.run([shell, option], input=script + asked, text=True, capture_output=True)
+    found = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        [shell, option], input=script + asked, text=True, capture_output=True, env=found
+    )
     assert (done.returncode, done.stderr) == (0, "")
     return [line for line in done.stdout.splitlines() if line]
 
@@ -85,6 +94,11 @@ def test_names(complete):
     assert sorted(complete("fstmetrics completion ")) == ["bash", "fish", "zsh"]
 
 
+def test_options_of_what_is_named(complete):
+    assert complete("fstmetrics oracle x --metric grr:n=2,al") == ["grr:n=2,alpha="]
+    assert complete("fstmetrics mbr x --method linear --set the") == ["theta="]
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_options_that_take_several_go_on(shell, capsys):
     if shutil.which(shell) is None:
@@ -98,6 +112,33 @@ def test_options_that_take_several_go_on(shell, capsys):
     # a file of the name of a command is no command
     assert "--engine" in ask(script, "fstmetrics oracle info --")
     assert ask(script, "fstmetrics oracle --refs mbr --method ") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("oracle --metric wer:sim", ["wer:similarity="]),
+        ("oracle --metric wer grr:", ["grr:n=", "grr:alpha=", "grr:beta=", "grr:similarity="]),
+        ("oracle --metric=wer:normalise=nf", ["wer:normalise=nfkc"]),
+        ("oracle --metric nothing:n", []),
+        ("mbr --method edit:st", ["edit:start=", "edit:starts="]),
+        ("mbr --set uni", ["uniform=true", "uniform=false"]),
+        ("mbr --method linear:p=0.7 --set r", ["r="]),
+        ("train --learner mira:ep", ["mira:epochs="]),
+        ("train --set resta", ["restarts="]),
+        ("train --learner perceptron --set seed", []),
+        ("oracle --input-format HTK --option tag", ["tags=drop", "tags=keep"]),
+        ("oracle --option source_f", ["source_factors="]),
+        ("convert --to kaldi --write-option ty", ["type=compact", "type=lattice"]),
+        ("convert --to=plf --write-option=scores=p", ["scores=probability"]),
+        ("oracle --metric we", []),
+        ("oracle wer:s", []),
+    ],
+)
+def test_what_the_scripts_ask(line, expected, capsys):
+    assert completion("bash", "--line", "fstmetrics", *line.split()) == 0
+    found = capsys.readouterr().out.split()
+    assert [each for each in found if "grr:normal" not in each] == expected
 
 
 def test_the_value_after_an_equals_sign_in_bash(capsys):

@@ -154,7 +154,11 @@ def test_where_all_is_lost_there_is_no_file(
         (FULL, ["--input-format", "hkt"], "no format named 'hkt'; did you mean htk"),
         (FULL, ["--option", "colour=red"], "format jsonl has no option 'colour'"),
         (FULL, ["--write-option", "colour=red"], "writer of format jsonl has no option 'colour'"),
-        (FULL, ["--to", "plf", "--write-option", "scores=x"], "scores='x', expected one of"),
+        (
+            FULL,
+            ["--to", "plf", "--write-option", "scores=x"],
+            "scores is one of log, prob",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_line(

@@ -80,7 +80,7 @@ def test_a_lattice_without_a_path_is_reported(
     )
     assert run("nbest", source, "-o", out) == 1
     assert list(lists(out)) == ["s1"]
-    assert "segment 'dead': lattice 'dead' has no complete path" in capsys.readouterr().err
+    assert "segment 'dead': the lattice has no complete path" in capsys.readouterr().err
 
 
 def test_a_format_of_lattices_is_refused(

@@ -166,7 +166,7 @@ def test_one_bad_segment_does_not_stop_the_others(
     assert run(source, "--weights", weights, "-o", out) == 1
     assert out.read_text() == "s0\t6.5\tthe cat\n"
     told = capsys.readouterr().err
-    assert "segment 'bare': lattice 'bare' has no features to weight" in told
+    assert "segment 'bare': the lattice has no features to weight" in told
     assert "a.jsonl:3: " in told
     assert run(source, "--weights", weights, "--format", "text", "-o", out, "-q") == 1
     assert out.read_text() == "the cat\n\n\n"

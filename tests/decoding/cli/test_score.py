@@ -211,11 +211,19 @@ def test_metrics_of_one_name_have_headings_of_their_own(
     system, refs = files
     assert run("score", system, "--refs", refs, "--metric", "GRR", "grr:n=2", "Grr:alpha=0") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["system", "segments", "4-GRR", "(1)", "2-GRR", "4-GRR", "(2)"]
+    assert lines[0].split() == [
+        "system",
+        "segments",
+        "4-GRR",
+        "alpha=1",
+        "2-GRR",
+        "4-GRR",
+        "alpha=0",
+    ]
     assert lines[3:] == [
-        "4-GRR (1) is grr:n=4,alpha=1,beta=0",
+        "4-GRR alpha=1 is grr:n=4,alpha=1,beta=0",
         "2-GRR is grr:n=2,alpha=1,beta=0",
-        "4-GRR (2) is grr:n=4,alpha=0,beta=0",
+        "4-GRR alpha=0 is grr:n=4,alpha=0,beta=0",
     ]
 
 

@@ -266,7 +266,7 @@ def test_what_is_done_is_left_out_within_a_range_too(skipped: int) -> None:
         position
         for chunk in left
         if isinstance(chunk, Range)
-        for position in range(chunk.position, chunk.position + chunk.count)
+        for position in range(chunk.position, chunk.position + chunk.segments)
     ]
     assert positions == [each for each in (0, 1, 2, None, 3, 4, 5)[skipped:] if each is not None]
 

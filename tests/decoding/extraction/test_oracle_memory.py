@@ -13,7 +13,7 @@ import pytest
 from decoding import (
     EditDistance,
     ExactRisk,
-    Search,
+    PrefixSearch,
     corpus_oracle,
     density_curve,
     hope_fear,
@@ -142,7 +142,7 @@ SEARCHES = {
     "density_curve": lambda space, judge, **given: density_curve(space, judge, [2], **given),
     "edit": lambda space, judge, **given: mbr(space, WER(), method=EditDistance(**given)),
     "exact": lambda space, judge, **given: mbr(space, WER(), method=ExactRisk(**given)),
-    "search": lambda space, judge, **given: mbr(space, WER(), method=Search(**given)),
+    "search": lambda space, judge, **given: mbr(space, WER(), method=PrefixSearch(**given)),
 }
 
 

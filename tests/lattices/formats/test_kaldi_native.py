@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lattices import Lattice, Vocabulary, read, write
 from lattices.errors import Error
-from lattices.formats.base import Record
+from lattices.formats import Record, parse_record
 from lattices.formats.kaldi import binary
 from lattices.formats.kaldi.binary import FORMAT
 from lattices.spaces.lattice import NATIVE
@@ -76,7 +76,7 @@ def parsed(data: bytes, native: bool, **options: object) -> Lattice | str:
         binary, "kaldi_lattice", binary.kaldi_lattice if native else lambda *_: None
     ):
         try:
-            return FORMAT.parse(Record(data, "file", 0, 0), Vocabulary(), **options)
+            return parse_record(FORMAT, Record(data, "file", 0, 0), Vocabulary(), **options)
         except Error as problem:
             return str(problem)
 

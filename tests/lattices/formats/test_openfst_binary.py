@@ -130,7 +130,7 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match=rf"x\.fst: .*{problem}"):
             read_one(file)
     file.write_bytes(good)
-    with pytest.raises(OptionError, match="side='left'"):
+    with pytest.raises(OptionError, match="side is one of output, input, not 'left'"):
         read_one(file, side="left")
     with pytest.raises(OptionError, match="makes no use of symbols"):
         read_one(file, labels="numbers", symbols=str(file))

@@ -75,7 +75,7 @@ def test_numbers_are_taken_as_they_are_by_default() -> None:
     assert [row[3] for row in arcs(parsed(MOSES))] == [1.0, 0.5, 1.0, 0.25]
     joshua = parsed("((('a', -1.5e-2, 1), ('b', +2, 1),),)")
     assert [row[3] for row in arcs(joshua)] == [-0.015, 2.0]
-    with pytest.raises(OptionError, match="scores='auto', expected one of log, probability"):
+    with pytest.raises(OptionError, match="scores is one of log, probability, not 'auto'"):
         parsed(MOSES, scores="auto")
 
 

@@ -214,7 +214,7 @@ def test_options_are_checked(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(SLF)
     with pytest.raises(OptionError, match=r"it has quotes, score, tags"):
         list(read(tmp_path / "x", tag="keep"))
-    with pytest.raises(OptionError, match="tags='yes', expected one of drop, keep"):
+    with pytest.raises(OptionError, match="tags is one of drop, keep, not 'yes'"):
         list(read(tmp_path / "x", tags="yes", on_error=lambda _: None))
     with pytest.raises(UnknownNameError, match="did you mean jsonl"):
         read(tmp_path / "x", "json")
@@ -396,3 +396,22 @@ def test_no_format_claims_lines_of_words(first: list[str], rest: list[str]) -> N
     for name in plugins.FORMATS:
         entry = FORMATS.get(name)
         assert entry in known or not entry.sniff(head), name
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the memory taken is not told")
+@pytest.mark.parametrize(
+    "name", ["jsonl", "arrow", "kaldi", "kaldi-binary", "htk", "openfst", "openfst-text"]
+)
+def test_lattices_that_nobody_has_take_no_memory(name: str, tmp_path: Path) -> None:
+    """Those of native code, too."""
+    arcs = [(state, state + 1, f"w{state % 50}", -1.0) for state in range(10_000)]
+    write(tmp_path / "lattice", [Lattice.from_arcs(arcs, finals=[len(arcs)])], name, lossy=True)
+
+    def take_after(times: int) -> int:
+        for _ in range(times):
+            assert [lattice.num_arcs for lattice in read(tmp_path / "lattice", name)] == [10_000]
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    before = take_after(3)
+    # each has more than half a megabyte
+    assert take_after(40) - before < 10_000_000

@@ -88,7 +88,7 @@ def test_variants_and_fillers_can_be_kept() -> None:
     assert kept.times is not None
     assert kept.times[kept.finals].tolist() == [1.0]
     assert sum(map(len, sentences(kept).values())) == 2
-    with pytest.raises(OptionError, match="variants='all', expected one of drop, keep"):
+    with pytest.raises(OptionError, match="variants is one of drop, keep, not 'all'"):
         parsed(SMALL, variants="all")
 
 
@@ -120,7 +120,7 @@ def test_a_file_without_a_base_needs_the_option() -> None:
     # what the file says goes first
     assert structure(parsed(SMALL, logbase=3)) == structure(parsed(SMALL))
     for base in ("x", "1", "inf", None):
-        with pytest.raises(OptionError, match="expected a number above 1"):
+        with pytest.raises(OptionError, match=r"logbase is a finite number, not|a number above 1"):
             parsed(without, logbase=base)
 
 

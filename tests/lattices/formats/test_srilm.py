@@ -143,9 +143,9 @@ def test_errors_name_the_line(text: str, message: str) -> None:
 
 
 def test_options() -> None:
-    with pytest.raises(OptionError, match="lm_scale='x', expected a finite number"):
+    with pytest.raises(OptionError, match="lm_scale is a finite number, not 'x'"):
         parsed(SCORES, lm_scale="x")
-    with pytest.raises(OptionError, match="tags='all', expected one of drop, keep"):
+    with pytest.raises(OptionError, match="tags is one of drop, keep, not 'all'"):
         parsed(SCORES, tags="all")
     with pytest.raises(FormatError, match="f:1: invalid UTF-8"):
         parse_record(FORMAT, Record(b"-1 -1 1 \xff\n", "f", 1, 0), Vocabulary())

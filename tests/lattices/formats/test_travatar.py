@@ -75,7 +75,7 @@ def test_several_targets() -> None:
     text = changed(edges=edges)
     assert set(sentences(parsed(FORMAT, text, target="1"))) == {(".",)}
     for odd in ("x", -1, None):
-        with pytest.raises(OptionError, match="expected a whole number from 0 on"):
+        with pytest.raises(OptionError, match="target is a whole number from 0 on, not"):
             parsed(FORMAT, text, target=odd)
     with pytest.raises(FormatError, match="an edge without a target side"):
         parsed(FORMAT, text, target=2)
