@@ -7,13 +7,17 @@ import numpy
 from numpy.typing import NDArray
 
 
-def align(weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: int, insertion: float, deletion: float) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+def align(weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], column: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int, insertion: float, deletion: float) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
     """
     Return the best alignment: rows (operation, hypothesis, reference, run).
+
+    Word j is worth weight[row[j], column[i]] as a match of word i of the reference.
     """
 
-def soft_statistics(weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: int, insertion: float, deletion: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
-    """Return the statistics of the best alignment under a table of weights."""
+def soft_statistics(weight: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], column: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int, insertion: float, deletion: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
+    """
+    Return the statistics of the best alignment under a table of weights, as `align`.
+    """
 
 def number_statistics(hypothesis: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], reference: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: int, insertion: float, deletion: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
     """Return the statistics of the best alignment of words given as numbers."""

@@ -96,14 +96,14 @@ class Judgement:
     def edits(self) -> tuple[Edit, ...]:
         """The alignment, in order; looked for when it is first asked for."""
         words, others = self._words, self._against.words
-        weight = self._against.weights(words)
-        steps = align(weight, *_costs(self._metric))
+        weight, row, column = self._against.table(words)
+        steps = align(weight, row, column, *_costs(self._metric))
         return tuple(
             Edit(
                 OPERATIONS[operation],
                 words[j] if operation != DELETION else "",
                 others[i] if operation != INSERTION else "",
-                float(weight[j, i]) if operation == MATCH else 0.0,
+                float(weight[row[j], column[i]]) if operation == MATCH else 0.0,
             )
             for operation, j, i, _ in steps.tolist()
         )
@@ -129,15 +129,26 @@ class ReferenceWords:
         """How many words there are."""
         return len(self.words)
 
-    def weights(self, words: Sequence[str]) -> FloatColumn:
-        """Return what each of some words is worth as a match of each reference word."""
-        weight = (self._numbers_of(words)[:, None] == self._numbers[None, :]).astype(np.float64)
+    def table(self, words: Sequence[str]) -> tuple[FloatColumn, IntColumn, IntColumn]:
+        """Return what words are worth as matches of reference words: each different word once.
+
+        Beside it, the row of each of the words and the column of each word of the reference.
+        """
+        rows = {word: number for number, word in enumerate(dict.fromkeys(words))}
+        weight = np.zeros((len(rows), len(self._number)))
+        for word in rows.keys() & self._number.keys():
+            weight[rows[word], self._number[word]] = 1.0
         if self._similarity is not None and weight.size:
             from fstmetrics.similarity.affix import check_matrix
 
-            soft = check_matrix(self._similarity, tuple(words), tuple(self._number))
-            weight = np.maximum(weight, soft[:, self._numbers])
-        return np.ascontiguousarray(weight)
+            soft = check_matrix(self._similarity, tuple(rows), tuple(self._number))
+            np.maximum(weight, soft, out=weight)
+        return weight, ints([rows[word] for word in words]), self._numbers
+
+    def weights(self, words: Sequence[str]) -> FloatColumn:
+        """Return what each of some words is worth as a match of each reference word."""
+        weight, row, column = self.table(words)
+        return weight[row[:, None], column]
 
     def _numbers_of(self, words: Sequence[str]) -> IntColumn:
         number = self._number.get
@@ -149,7 +160,7 @@ class ReferenceWords:
         if self._similarity is None:
             stats = number_statistics(self._numbers_of(words), self._numbers, *costs)
         else:
-            stats = soft_statistics(self.weights(words), *costs)
+            stats = soft_statistics(*self.table(words), *costs)
         stats = floats(stats)
         return Judgement(number, stats, metric.score(stats), words, self, metric)
 
@@ -601,9 +612,17 @@ class AlignmentEvaluator:
         numbers = ints(np.arange(1, len(vocabulary)) if labels is None else np.unique(labels))
         numbers = numbers[numbers > 0]
         words = vocabulary.decode(numbers.tolist())
-        weight = np.rint(self._number_words(tuple(reference)).weights(words) * self._one)
-        word, position = np.nonzero(weight)
-        return ints(numbers[word]), ints(position), floats(weight[word, position])
+        weight, _, column = self._number_words(tuple(reference)).table(words)
+        weight = np.rint(weight * self._one)
+        word, other = np.nonzero(weight)
+        # a word matches a word of the reference wherever that stands
+        position = np.argsort(column, kind="stable")
+        count = np.bincount(column, minlength=weight.shape[1])
+        times = count[other]
+        match = np.repeat(np.arange(len(word)), times)
+        nth = np.arange(len(match)) - np.repeat(np.cumsum(times) - times, times)
+        place = position[(np.cumsum(count) - count)[other[match]] + nth]
+        return ints(numbers[word[match]]), ints(place), floats(weight[word, other][match])
 
     def _find_closest(self, words: Tokens, lattice: Lattice) -> ReferenceWords:
         """Return the sentence of a reference lattice that a hypothesis scores best against.

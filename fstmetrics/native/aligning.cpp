@@ -15,32 +15,48 @@ AlignmentCosts costs_of(std::size_t order, double insertion, double deletion) {
   return {order, insertion, deletion};
 }
 
+// What different words are worth as matches of each other, and where those of a sentence and of
+// a reference are in the table.
 struct TableWeight {
-  explicit TableWeight(const Table<double>& weight)
-      : table(view(weight)), length(weight.shape(1)) {}
-  double operator()(std::size_t j, std::size_t i) const { return table[j * length + i]; }
+  TableWeight(const Table<double>& weight, std::span<const Index> rows,
+              std::span<const Index> columns)
+      : table(view(weight)), row(rows), column(columns), width(weight.shape(1)) {
+    const auto within = [](std::span<const Index> places, std::size_t count) {
+      return std::ranges::all_of(places, [&](Index place) {
+        return place >= 0 && static_cast<std::size_t>(place) < count;
+      });
+    };
+    if (!within(row, weight.shape(0)) || !within(column, width)) {
+      throw lattices::option_error("a word is not in the table of weights");
+    }
+  }
+  double operator()(std::size_t j, std::size_t i) const {
+    return table[static_cast<std::size_t>(row[j]) * width + static_cast<std::size_t>(column[i])];
+  }
 
   std::span<const double> table;
-  std::size_t length;
+  std::span<const Index> row, column;
+  std::size_t width;
 };
 
-// Align under a table of weights, and return what use(aligner, weights) makes of it.
+// Align under a table of weights, and return what use(aligner) makes of it.
 template <class Use>
-auto align(const Table<double>& weight, const AlignmentCosts& costs, Poll& poll, Use&& use) {
-  const TableWeight worth(weight);
+auto align(const TableWeight& worth, const AlignmentCosts& costs, Poll& poll, Use&& use) {
   Aligner aligner(costs);
-  aligner.align(weight.shape(0), weight.shape(1), worth, poll);
-  return use(aligner, worth);
+  aligner.align(worth.row.size(), worth.column.size(), worth, poll);
+  return use(aligner);
 }
 
 }  // namespace
 
 void bind_aligning(nb::module_& module) {
   module.def("align",
-             native([](const Table<double>& weight, std::size_t order, double insertion,
+             native([](const Table<double>& weight, std::span<const Index> row,
+                       std::span<const Index> column, std::size_t order, double insertion,
                        double deletion, Poll& poll) {
+               const TableWeight worth(weight, row, column);
                const auto costs = costs_of(order, insertion, deletion);
-               return align(weight, costs, poll, [](const Aligner& aligner, const TableWeight&) {
+               return align(worth, costs, poll, [](const Aligner& aligner) {
                  Grid<std::int32_t> rows{{}, aligner.steps().size(), 4};
                  for (const auto& step : aligner.steps()) {
                    rows.values.insert(rows.values.end(),
@@ -49,21 +65,24 @@ void bind_aligning(nb::module_& module) {
                  return rows;
                });
              }),
-             "weight"_a, "order"_a, "insertion"_a, "deletion"_a,
-             "Return the best alignment: rows (operation, hypothesis, reference, run).");
+             "weight"_a, "row"_a, "column"_a, "order"_a, "insertion"_a, "deletion"_a,
+             "Return the best alignment: rows (operation, hypothesis, reference, run).\n"
+             "\n"
+             "Word j is worth weight[row[j], column[i]] as a match of word i of the reference.");
   module.def("soft_statistics",
-             native([](const Table<double>& weight, std::size_t order, double insertion,
+             native([](const Table<double>& weight, std::span<const Index> row,
+                       std::span<const Index> column, std::size_t order, double insertion,
                        double deletion, Poll& poll) {
+               const TableWeight worth(weight, row, column);
                const auto costs = costs_of(order, insertion, deletion);
-               return align(weight, costs, poll,
-                            [](const Aligner& aligner, const TableWeight& worth) {
-                              std::vector<double> row(aligner.width());
-                              aligner.statistics(worth, row);
-                              return row;
-                            });
+               return align(worth, costs, poll, [&](const Aligner& aligner) {
+                 std::vector<double> stats(aligner.width());
+                 aligner.statistics(worth, stats);
+                 return stats;
+               });
              }),
-             "weight"_a, "order"_a, "insertion"_a, "deletion"_a,
-             "Return the statistics of the best alignment under a table of weights.");
+             "weight"_a, "row"_a, "column"_a, "order"_a, "insertion"_a, "deletion"_a,
+             "Return the statistics of the best alignment under a table of weights, as `align`.");
   module.def("number_statistics",
              native([](std::span<const Unit> hypothesis, std::span<const Unit> reference,
                        std::size_t order, double insertion, double deletion, Poll& poll) {

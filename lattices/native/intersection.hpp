@@ -107,8 +107,9 @@ class Intersection {
   // What the gains of `cells` a state, and the bits and blocks of the way back, take of the memory.
   template <class Real>
   static double bytes_of(std::size_t states, double cells) {
-    return static_cast<double>(states) * (cells * sizeof(Real) +
-                     std::ceil(cells / 64.0) * (sizeof(std::uint64_t) + sizeof(Suffix*)));
+    return static_cast<double>(states) *
+           (cells * sizeof(Real) +
+            std::ceil(cells / 64.0) * (sizeof(std::uint64_t) + sizeof(Suffix*)));
   }
   template <class Real>
   static double bytes_of(const Stretches& stretches, double cells) {
@@ -235,8 +236,9 @@ class Intersection {
       if (better) ends_.clear();
       ends_.push_back(end);
     });
-    const double value = value_of(total, part);
-    if (!(value >= best.value)) return false;
+    if (!reached(total)) return false;
+    const double value = value_of(static_cast<double>(total), part);
+    if (value < best.value) return false;
     const double bytes = bytes_of<Real>(lattice.final.size(), static_cast<double>(size));
     trace(lattice, machine, bias, rows, 0, memory_less(bytes), poll);
     const Suffix* first = find_beginning(machine, rows, lattice.start);
@@ -283,11 +285,8 @@ class Intersection {
     return memory_ - std::min(memory_, static_cast<std::size_t>(bytes));
   }
 
-  // The value of a part, or minus infinity if no path is complete.
-  template <class Real>
-  static double value_of(Real total, const Part& part) {
-    if (!reached(total)) return kMinusInfinity;
-    const double value = (static_cast<double>(total) + part.bonus) / part.denominator;
+  static double value_of(double total, const Part& part) {
+    const double value = (total + part.bonus) / part.denominator;
     if (!std::isfinite(value)) throw overflow();
     return value;
   }
@@ -433,8 +432,9 @@ class Intersection {
         });
       }
     }
-    const double value = value_of(total, part);
-    if (!(value >= best.value)) return false;
+    if (!reached(total)) return false;
+    const double value = value_of(static_cast<double>(total), part);
+    if (value < best.value) return false;
 
     ways_.clear();
     way_arcs_.clear();
@@ -487,9 +487,8 @@ class Intersection {
         best.value = value;
         best.model = start->model;
         best.arcs.clear();
-        Index way = follow(here, 0, start, [&](Index arc) {
-          best.arcs.push_back(stretch.arc[arc]);
-        });
+        Index way =
+            follow(here, 0, start, [&](Index arc) { best.arcs.push_back(stretch.arc[arc]); });
         for (; way >= 0; way = ways_[way].next) {
           best.arcs.insert(best.arcs.end(), way_arcs_.begin() + ways_[way].begin,
                            way_arcs_.begin() + ways_[way].end);
@@ -501,9 +500,8 @@ class Intersection {
         for_all_tight(state, [&](Index cell) {
           const Suffix& suffix = suffix_of(state, cell);
           Way way{way_arcs_.size(), 0, -1};
-          way.next = follow(here, state, &suffix, [&](Index arc) {
-            way_arcs_.push_back(stretch.arc[arc]);
-          });
+          way.next = follow(here, state, &suffix,
+                            [&](Index arc) { way_arcs_.push_back(stretch.arc[arc]); });
           way.end = way_arcs_.size();
           ways_.push_back(way);
           ends.push_back({stretch.state[state], slices.widen(cell, places), suffix.model,
@@ -558,7 +556,8 @@ class Intersection {
   Room<Suffix*> rooms_;
   Suffix** block_ = nullptr;
   Blocks blocks_;
-  // cells on a best path, in words of 64, so many of which make a row; and the states that have some
+  // cells on a best path, in words of 64, so many of which make a row; and the states that have
+  // some
   std::vector<std::uint64_t> tight_, touched_;
   std::size_t words_ = 0, memory_ = 0;
   std::vector<End> ends_;

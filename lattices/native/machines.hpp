@@ -156,9 +156,9 @@ struct Places {
   Index begin, end;
 };
 
-// The rows of all alignments to one reference (alignments.hpp), or some places of them, for a lattice state q and its
-// incoming arcs p -word-> q with bias s. Order is the highest m + 1, or 0 if that is known only
-// when it runs.
+// The rows of all alignments to one reference (alignments.hpp), or some places of them, for a
+// lattice state q and its incoming arcs p -word-> q with bias s. Order is the highest m + 1, or 0
+// if that is known only when it runs.
 //
 // All words cost the same as substitutions and insertions, so both come from one maximum over the
 // arcs, which is moved by a place once a state; and so are matches, whose gains are vectors
@@ -421,8 +421,8 @@ class AutomatonRows {
     close(row);
   }
 
-  void fill(const Lattice& lattice, Index first, Bias<double> bias, double* rows,
-            Poll& poll, double* = nullptr) const {
+  void fill(const Lattice& lattice, Index first, Bias<double> bias, double* rows, Poll& poll,
+            double* = nullptr) const {
     std::vector<double> incoming(size());
     for (Index state = first; state < lattice.num_nodes(); ++state) {
       poll(lattice.incoming(state).size() * static_cast<std::size_t>(size()));
@@ -500,9 +500,9 @@ class AlignmentSlices {
         by_place_(group(alignment.word.size(), static_cast<std::size_t>(alignment.length),
                         [&](std::size_t match) { return alignment.position[match]; })) {
     const auto cells = kCache / (states * layers_ * sizeof(Real));
-    width_ = std::min(L::ceil(std::max(static_cast<Index>(std::min<std::size_t>(cells, stride_)),
-                                       kNarrowest)),
-                      stride_);
+    width_ = std::min(
+        L::ceil(std::max(static_cast<Index>(std::min<std::size_t>(cells, stride_)), kNarrowest)),
+        stride_);
     for (Index begin = 0; begin < stride_; begin += width_) {
       assign(panels_.emplace_back(), {begin, std::min(begin + width_, stride_)});
     }
@@ -516,9 +516,7 @@ class AlignmentSlices {
     const auto begin = static_cast<Index>(number) * width_;
     return {begin, std::min(begin + width_, stride_)};
   }
-  Rows panel_rows(std::size_t number) const {
-    return {alignment_, panels_[number], panel(number)};
-  }
+  Rows panel_rows(std::size_t number) const { return {alignment_, panels_[number], panel(number)}; }
   // The rows of any slice; those of the one before can no longer be used.
   Rows rows(Places places) {
     assign(window_, places);

@@ -1,8 +1,8 @@
 // Long lattices, stretch by stretch.
 //
 // States are numbered in topological order, so that whatever a path does in states below p is known
-// to the rest of it by the rows of the frontier of p: the states below p with an arc to p or beyond.
-// A lattice of a recording or a document has narrow frontiers every few words; where it is
+// to the rest of it by the rows of the frontier of p: the states below p with an arc to p or
+// beyond. A lattice of a recording or a document has narrow frontiers every few words; where it is
 // a single state, every path goes through it.
 #pragma once
 
