@@ -131,9 +131,9 @@ class ConfusionTask:
     """Decide for every segment by expected edits.
 
     The columns are ``text``; ``words``, each with ``word``, ``confidence``, ``begin`` and ``end``;
-    ``expected_edits``; ``objectives``; ``settled``; ``proven``; ``model_score``, None for a sentence
-    that the space does not have; ``bins``, each with ``begin``, ``end`` and ``words``, pairs of a word, ""
-    for none, and a posterior. Times are None where the space has none.
+    ``expected_edits``; ``objectives``; ``settled``; ``proven``; ``model_score``, None for a
+    sentence that the space does not have; ``bins``, each with ``begin``, ``end`` and ``words``,
+    pairs of a word, "" for none, and a posterior. Times are None where the space has none.
 
     Attributes
     ----------
