@@ -138,8 +138,13 @@ native call, the one to compare with C.
     "growth": Section(
         "Growth",
         "Kernel, 4-GRR, one thread, on pruned lattices of the largest kind:\n\n{}\n\n"
-        "Compiling 4-GRR:\n\n{}",
-        (lambda: scaling.measure(largest()), lambda: scaling.compiling(largest())),
+        "Compiling 4-GRR:\n\n{}\n\n"
+        "Expected edits, with the confusion network, of lattices end to end:\n\n{}",
+        (
+            lambda: scaling.measure(largest()),
+            lambda: scaling.compiling(largest()),
+            lambda: scaling.expected_edits(largest()),
+        ),
     ),
     "rows": Section(
         "Rows",

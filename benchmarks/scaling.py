@@ -1,4 +1,4 @@
-"""How the kernel grows with the lattice and with the reference, and what compiling costs."""
+"""How searches grow with the lattice and with the reference, and what compiling costs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numpy as np
 
 from benchmarks.data import Corpus
 from benchmarks.engines import fastest
+from decoding.minimum_risk.edit import edit
 from fstmetrics import GRR
 from fstmetrics.alignment.metric import AlignmentEvaluator
-from lattices import Vocabulary, prune
+from lattices import Lattice, Vocabulary, prune
 from lattices.intersection import ENGINES
 
 
@@ -78,3 +79,38 @@ def compiling(corpus: Corpus) -> list[str]:
 
 def _compiled(evaluator: AlignmentEvaluator, vocabulary: Vocabulary) -> object:
     return evaluator.machine(vocabulary).to_fst(vocabulary)
+
+
+def expected_edits(corpus: Corpus) -> list[str]:
+    """Return what edit MBR and its network take for lattices put end to end."""
+    lines = ["| lattices | arcs | words | s | of it the network |", "|--:|--:|--:|--:|--:|"]
+    sizes, times = [], []
+    for count in (20, 40, 80, 160, 320):
+        lattice = _join(corpus.lattices[:count])
+        found = edit(lattice)
+        # a network is kept, so it is measured with the decision
+        alone = fastest(1, edit, lattice)
+        whole = fastest(1, lambda: edit(lattice).network)  # noqa: B023
+        sizes.append(lattice.num_arcs)
+        times.append(whole)
+        lines.append(
+            f"| {count} | {lattice.num_arcs:,} | {len(found.tokens):,} | {whole:.2f} | "
+            f"{whole - alone:.2f} |"
+        )
+    slope, _ = np.polyfit(np.log(sizes), np.log(times), 1)
+    return [*lines, "", f"Time grows with the number of arcs to the power of {slope:.2f}."]
+
+
+def _join(parts: list[Lattice]) -> Lattice:
+    """Return the paths of lattices end to end, by arcs without words."""
+    rows: list[tuple[int, int, str, float]] = []
+    ends: dict[int, float] = {}
+    begin = 0
+    for part in parts:
+        rows += [(state, begin + part.start, "", score) for state, score in ends.items()]
+        columns = (part.src + begin, part.dst + begin, part.label, part.score)
+        for src, dst, label, score in zip(*(each.tolist() for each in columns), strict=True):
+            rows.append((src, dst, part.vocabulary.word(label), score))
+        ends = {begin + int(state): float(part.final[state]) for state in part.finals}
+        begin += part.num_states
+    return Lattice.from_arcs(rows, ends, states=begin, start=parts[0].start)

@@ -71,11 +71,11 @@ GAIN: float = 1e-07
 class EditTable:
     """Sentences of a batch with few expected edits, a row a space."""
 
-    def rows(self) -> list[tuple[tuple[str, ...], float, tuple[float, ...], bool, tuple[str, ...] | None]]:
+    def rows(self) -> list[tuple[tuple[str, ...], float, tuple[float, ...], bool, bool, tuple[str, ...] | None]]:
         """
         Return of each the words, the model score (-inf for a sentence that is not there), the
         expected edits of all sentences on the way, whether no change is left that lowers
-        them, and the words of the model's best path, if the search began with them.
+        them, whether bands were proven wide enough, and the words of the model's best path, if the search began with them.
         """
 
     def arcs(self, place: int) -> tuple[int, ...]:
@@ -97,7 +97,7 @@ def decide_edits(problems: list[tuple[lattices._native.LatticeColumns, lattices.
     masses of all paths is not finite.
     """
 
-def edit_bins(lattice: lattices._native.LatticeColumns, scale: float, times: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
+def edit_bins(lattice: lattices._native.LatticeColumns, scale: float, times: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], memory: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
     """
     Return the alternatives of all bins of a sentence: labels, posteriors and times weighted by
     them, where bins begin, and the sentence's own alternatives.

@@ -112,8 +112,8 @@ def add_inputs(parser: argparse.ArgumentParser, metavar: str) -> None:
         "paths",
         metavar=metavar,
         nargs="*",
-        help="files (plain or gzip), directories, or - for standard input; before options that "
-        "take several values",
+        help="files (plain or compressed), directories, URLs, or - for standard input; before "
+        "options that take several values",
     )
     parser.add_argument(
         "--input-format",
@@ -295,8 +295,8 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="OUT",
         default=STANDARD,
-        help="output file, compressed if it ends in .gz; written completely or not at all "
-        "(default: -, standard output)",
+        help="output file, compressed if it ends in .gz, .bz2, .xz or .zst; written completely "
+        "or not at all (default: -, standard output)",
     )
 
 
@@ -411,6 +411,12 @@ def _paths(value: Any, name: str, keys: Sequence[str]) -> Iterator[str]:
 
 
 def _check_writable(path: str) -> None:
+    from lattices.formats.compression import compression_of
+    from lattices.formats.streams import is_url
+
+    compression_of(path)
+    if is_url(path):
+        return
     folder = os.path.dirname(path.rstrip("/"))
     if folder and not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "no such directory", folder)

@@ -242,13 +242,15 @@ def _resumable_output(
 
 def file_stamps(paths: list[str]) -> list[list[Any]]:
     """Return name, size and time of every file, to tell whether one was changed."""
-    from lattices.formats.streams import files_of
+    from lattices.formats.streams import files_of, is_url, stamp_remote
 
     stamps: list[list[Any]] = []
     for path in paths:
         for file in files_of(path):
             if file == STANDARD:
                 stamps.append([file])
+            elif is_url(file):
+                stamps.append([file, stamp_remote(file)])
             else:
                 found = os.stat(file)
                 stamps.append([os.path.abspath(file), found.st_size, found.st_mtime_ns])

@@ -49,8 +49,8 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="OUT",
         default=STANDARD,
-        help="output file, compressed if it ends in .gz, or an existing directory for one file a "
-        "segment (default: -, standard output)",
+        help="output file, compressed if it ends in .gz, .bz2, .xz or .zst, or an existing "
+        "directory for one file a segment (default: -, standard output)",
     )
     parser.add_argument(
         "--to",

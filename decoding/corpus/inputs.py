@@ -19,7 +19,7 @@ from lattices.errors import FormatError, OptionError
 from lattices.formats import FORMATS, format_of, parse_range, parse_record, read_records
 from lattices.formats.base import BYTE_ORDER_MARK, Format, IndexedFormat, Record
 from lattices.formats.reading import space_files
-from lattices.formats.streams import PathLike, is_gzip
+from lattices.formats.streams import PathLike, is_compressed
 from lattices.vocabulary import Vocabulary
 
 #: a batch is full at so many bytes, however few segments they are: more take memory, no less time
@@ -314,10 +314,10 @@ class Inputs:
         if self.shared_files and os.path.isfile(file):
             try:
                 format = format_of(file, self._format)
-                if isinstance(format, IndexedFormat) and not is_gzip(file):
+                if isinstance(format, IndexedFormat) and not is_compressed(file):
                     yield from _ranges(format, file, position, on_read, pace)
                     return
-                if elsewhere and format.by_line and not is_gzip(file):
+                if elsewhere and format.by_line and not is_compressed(file):
                     yield from _lines(format, file, position, on_read)
                     return
             except FormatError as problem:

@@ -25,11 +25,13 @@ from typing import Any, BinaryIO, cast
 from decoding.corpus.outcomes import Done, Failure
 from decoding.corpus.runner import ResumePoint
 from lattices.errors import EngineError, Error, OptionError
+from lattices.formats.compression import compression_of
 from lattices.formats.streams import (
     STANDARD,
     NamedFile,
     PathLike,
     is_replaceable,
+    is_url,
     make_hidden_path,
     name_file_in_errors,
     open_output,
@@ -236,8 +238,9 @@ def open_journalled(
     """
     name = os.fspath(path)
     target = os.path.realpath(path)
+    compression_of(target)  # one that is not written is an error before any work is done
     with name_file_in_errors(name):
-        is_file = name != STANDARD and is_replaceable(target)
+        is_file = name != STANDARD and not is_url(name) and is_replaceable(target)
     if not is_file or not _has_locks():
         if resume and is_file:
             raise OptionError(
@@ -351,7 +354,7 @@ def _finish(partial: str, log_path: str, target: str) -> None:
     The hidden file goes last: as long as it is there, it is locked, and no other run can make
     a journal that would be removed here.
     """
-    if os.path.splitext(target)[1] != ".gz":
+    if compression_of(target) is None:
         os.unlink(log_path)
         os.replace(partial, target)
         return

@@ -14,7 +14,7 @@ from lattices.formats.base import decode_lines
 from lattices.formats.reading import find_claimants, sniffs
 from lattices.formats.references import References
 from lattices.formats.references.nist import TimedWord, TranscriptLines, read_timed_words
-from lattices.formats.streams import open_input
+from lattices.formats.streams import files_of, is_url, open_input
 from lattices.formats.system_outputs import LAYOUTS, format_of_output, has_results, read_output
 from lattices.spaces import Lattice
 from lattices.vocabulary import Vocabulary
@@ -31,7 +31,7 @@ def is_transcript(path: str, format: str | None = None) -> bool:
     >>> is_transcript(str(file))
     True
     """
-    if not os.path.isfile(path):
+    if not (os.path.isfile(path) or (is_url(path) and files_of(path) == [path])):
         return False
     with open_input(path) as (head, stream):
         found = format_of_output(head, format)

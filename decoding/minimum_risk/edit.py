@@ -87,12 +87,15 @@ class EditSpace(NamedTuple):
         What was given; None if that was several.
     leaf_score : float64 column or None
         Of a list, for every state of its tree: the best score of the entries that end there.
+    memory : int
+        How many bytes the recursion may take.
     """
 
     lattice: Lattice
     scale: float
     space: Space | None
     leaf_score: FloatColumn | None = None
+    memory: int = MEMORY
 
     def beginnings(self, count: int) -> list[IntColumn]:
         """Return the words of the model's best sentences, of several spaces the most probable.
@@ -144,7 +147,9 @@ class EditSpace(NamedTuple):
 
         A vocabulary's order depends on what was read before, and so on the number of workers.
         """
-        label, number, offset, chosen = edit_bins(self.lattice.columns, self.scale, times, words)
+        label, number, offset, chosen = edit_bins(
+            self.lattice.columns, self.scale, times, words, self.memory
+        )
         place = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
         posterior = -number[:, 0].round(_DIGITS)
         if not ((np.diff(place) == 0) & (np.diff(posterior) == 0)).any():
@@ -272,10 +277,15 @@ class EditConsensus(Consensus):
         is ``expected``.
     settled : bool
         Whether the last sentence could not be improved; False if ``iterations`` were too few.
+    proven : bool
+        Whether ``expected`` is the objective of whole rows. False where a long lattice would have
+        needed a wider band of positions than ``memory`` holds: then it is that of alignments in
+        the band, which is no lower, and so are the bins.
     """
 
     objectives: tuple[float, ...]
     settled: bool
+    proven: bool
     _space: EditSpace = field(repr=False, compare=False)
     _one_best: tuple[str, ...] | None = field(repr=False, compare=False)
 
@@ -389,7 +399,7 @@ class EditDistance(Method):
     decode : bool
         False leaves the sentence as it is, and says only how confident one can be of it.
     memory : int
-        How many bytes the search may take.
+        How many bytes the search may take; see :attr:`EditConsensus.proven`.
     """
 
     name = "edit"
@@ -452,6 +462,8 @@ def _decide(
         else join_edit_spaces(spaces, scale, weights)
         for spaces, _, _, scale, weights in problems
     ]
+    if method.memory != MEMORY:
+        ready = [each._replace(memory=method.memory) for each in ready]
     table, trouble = decide_edits(
         [
             (
@@ -470,7 +482,7 @@ def _decide(
         space = ready[place]
         raise explain_too_large(space.lattice, large) if large else space.mass_error()
     decided = []
-    for place, (tokens, score, objectives, settled, one_best) in enumerate(table.rows()):
+    for place, (tokens, score, objectives, settled, proven, one_best) in enumerate(table.rows()):
         found = EditConsensus.__new__(EditConsensus)
         hypothesis = Hypothesis.deferred((table, place), tokens=tokens, score=score)
         # all fields at once: the __init__ of a frozen class, one by one, takes three times as long
@@ -483,6 +495,7 @@ def _decide(
             evidence=_evidence(problems[place].spaces),
             objectives=objectives,
             settled=settled,
+            proven=proven,
             _space=ready[place],
             _one_best=one_best,
         )

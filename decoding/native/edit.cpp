@@ -88,7 +88,8 @@ class EditTable {
       const auto& [found, score, features, too_large] = answers[place];
       result.append(nb::make_tuple(words_of(strings[place], found.minimum.words), score,
                                    nb::tuple(nb::cast(found.minimum.objectives)),
-                                   found.minimum.settled, one_best(place)));
+                                   found.minimum.settled, found.minimum.proven,
+                                   one_best(place)));
     }
     return result;
   }
@@ -150,11 +151,11 @@ void bind_edit(nb::module_& module) {
       .def(
           "rows", &EditTable::rows,
           nb::sig("def rows(self) -> "
-                  "list[tuple[tuple[str, ...], float, tuple[float, ...], bool, "
+                  "list[tuple[tuple[str, ...], float, tuple[float, ...], bool, bool, "
                   "tuple[str, ...] | None]]"),
           "Return of each the words, the model score (-inf for a sentence that is not there), the\n"
           "expected edits of all sentences on the way, whether no change is left that lowers\n"
-          "them, and the words of the model's best path, if the search began with them.")
+          "them, whether bands were proven wide enough, and the words of the model's best path, if the search began with them.")
       .def("arcs", &EditTable::arcs, "place"_a,
            nb::sig("def arcs(self, place: int) -> tuple[int, ...]"),
            "Return the arcs of the best path of the sentence, if it has one.")
@@ -181,12 +182,13 @@ void bind_edit(nb::module_& module) {
       "masses of all paths is not finite.");
   module.def(
       "edit_bins",
-      [](const LatticeColumns& lattice, double scale, const Floats& times, const Ints& words) {
+      [](const LatticeColumns& lattice, double scale, const Floats& times, const Ints& words,
+         std::size_t memory) {
         if (times.shape(0) > 0 && times.shape(0) != lattice.final.size()) {
           throw option_error("times that do not fit the lattice");
         }
         auto found = unlocked([&](Poll& poll) {
-          return EditSearch(lattice, scale, view(times)).bins(view(words), poll);
+          return EditSearch(lattice, scale, view(times), memory).bins(view(words), poll);
         });
         std::vector<double> numbers;
         numbers.reserve(3 * found.placed.size());
@@ -196,7 +198,7 @@ void bind_edit(nb::module_& module) {
         const std::size_t rows = found.placed.size();
         return give_all(found.label, give(std::move(numbers), rows, 3), found.offset, found.chosen);
       },
-      "lattice"_a, "scale"_a, "times"_a, "words"_a,
+      "lattice"_a, "scale"_a, "times"_a, "words"_a, "memory"_a,
       "Return the alternatives of all bins of a sentence: labels, posteriors and times weighted "
       "by\n"
       "them, where bins begin, and the sentence's own alternatives.");

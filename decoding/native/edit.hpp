@@ -19,7 +19,10 @@
 //   x(i) = alpha_a(2i)     = min { z(i), e(i) + 1 + delta }
 //   y(i) = alpha_a(2i + 1) = min { z(i), e(i) + 1 }
 //
-// Cost: O(arcs * L) for each sentence on the way.
+// Rows of long sentences are kept in a band of positions, which doubles until nothing that is read
+// off depends on what is outside (edit_rows.hpp).
+//
+// Cost: O(arcs * min { L, band }) for each sentence on the way.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -37,6 +40,7 @@
 #include <utility>
 #include <vector>
 
+#include "decoding/native/edit_rows.hpp"
 #include "lattices/native/best.hpp"
 #include "lattices/native/dispatch.hpp"
 #include "lattices/native/errors.hpp"
@@ -44,17 +48,12 @@
 #include "lattices/native/scratch.hpp"
 #include "lattices/native/semirings.hpp"
 #include "lattices/native/spaces.hpp"
-#include "lattices/native/vectors.hpp"
 
 namespace decoding {
 
-using lattices::Index;
 using lattices::kMinusInfinity;
 using lattices::Lattice;
 
-// What a word costs, on top of its edit, that is put into no bin: with it a word goes into a bin
-// wherever that costs nothing.
-inline constexpr double kUnplaced = 1e-9;
 // Costs and posteriors that differ by less are equal, in whatever order they were added up.
 inline constexpr double kTie = 1e-12;
 // A word of the sentence is replaced by one that saves more edits than this.
@@ -83,6 +82,7 @@ struct Minimum {
   std::vector<Index> words;
   std::vector<double> objectives;
   bool settled = false;
+  bool proven = true;  // whether bands were wide enough
 };
 
 // The masses at the cells 2i + 1 and 2i.
@@ -90,11 +90,10 @@ struct CellPair {
   double odd, even;
 };
 
-// An arc of the lattice that somebody takes, by the state it leads to.
-struct EditStep {
-  Index source, word;  // the number of its word, -1 for none
-  double share;
-  Index arc;
+// How probably a word stands in a bin.
+struct EditEntry {
+  Index word, bin;
+  Placed placed;
 };
 
 // How best to go on from a state: by the model, and by the posteriors of arcs.
@@ -106,28 +105,28 @@ struct EditWay {
 
 // What the search keeps by word, arc, state and cell.
 struct EditBuffers {
-  std::vector<EditStep> steps;
-  std::vector<Index> offset;            // of each state's steps
+  EditSteps steps;
   std::vector<Index> number;            // of a label, where `label` agrees
   std::vector<Index> label;             // the one behind each number of a word
   std::vector<double> forward, ending;  // by state, see EditSearch
   std::vector<double> share;            // of each arc, as in its step
   std::vector<EditWay> ways;            // by state
-  std::vector<Index> first, next;       // places of a word in the sentence, from 1; 0: no more
-  lattices::Room<double> rows;          // see EditSearch
-  std::vector<double> beyond;           // see sweep
-  lattices::RawVector<CellPair> mass;   // where `filled` says so
+  EditRowBuffers rows;
+  std::vector<double> centres;         // by state: where in a sentence it is, from 0 to 1
+  lattices::RawVector<CellPair> mass;  // of the cells of rows, where `filled` says so
   std::vector<std::uint64_t> filled;
-  lattices::RawVector<double> posterior;  // by word and bin
-  std::vector<Placed> placed;             // the same with times, where there are any
+  std::vector<EditEntry> entries;
+  lattices::RawVector<double> posterior;         // by word and bin, where that is small
+  tsl::robin_map<std::uint64_t, Index> numbers;  // of entries, from 1, by word and bin
   std::size_t bytes() const {
-    return sizeof(EditStep) * steps.capacity() + sizeof(EditWay) * ways.capacity() +
-           sizeof(CellPair) * mass.capacity() + sizeof(Placed) * placed.capacity() +
-           sizeof(Index) * (offset.capacity() + number.capacity() + label.capacity() +
-                            first.capacity() + next.capacity()) +
-           sizeof(double) *
-               (forward.capacity() + ending.capacity() + share.capacity() + rows.size() +
-                beyond.capacity() + filled.capacity() + posterior.capacity());
+    return rows.bytes() + sizeof(EditStep) * steps.all.capacity() +
+           sizeof(EditWay) * ways.capacity() + sizeof(CellPair) * mass.capacity() +
+           sizeof(EditEntry) * entries.capacity() +
+           (sizeof(std::uint64_t) + 2 * sizeof(Index)) * numbers.bucket_count() +
+           sizeof(Index) * (steps.offset.capacity() + steps.last.capacity() + number.capacity() +
+                            label.capacity()) +
+           sizeof(double) * (forward.capacity() + ending.capacity() + share.capacity() +
+                             centres.capacity() + filled.capacity() + posterior.capacity());
   }
 };
 
@@ -136,8 +135,9 @@ class EditSearch {
   // A path of the lattice has the mass exp(scale * its score).
   // The tables of one sentence may take so many bytes.
   EditSearch(const Lattice& lattice, double scale, std::span<const double> times,
-             std::size_t memory = std::numeric_limits<std::size_t>::max())
+             std::size_t memory)
       : lattice_(lattice), times_(times), memory_(memory) {
+    at_->centres.clear();
     find_steps(scale);
     weigh_ends(scale);
   }
@@ -164,6 +164,7 @@ class EditSearch {
     while (best.settled && swaps > 0 && static_cast<int>(best.objectives.size()) <= changes &&
            swap(best, changes, swaps, seen, poll)) {
     }
+    best.proven = outside_ == Outside::Least;
     return best;
   }
 
@@ -211,11 +212,10 @@ class EditSearch {
 
   // The alternatives of all bins of a sentence.
   Bins bins(std::span<const Index> words, lattices::Poll& poll) {
-    align(words, poll);
     if (times_.empty()) {
-      place<false>(poll);
+      settle<false>(words, poll);
     } else {
-      place<true>(poll);
+      settle<true>(words, poll);
     }
     return arranged(words);
   }
@@ -241,18 +241,22 @@ class EditSearch {
     forward[lattice_.start] = 0.0;
     at_->label.clear();
     at_->share.assign(lattice_.src.size(), 0.0);
-    at_->steps.resize(lattice_.src.size());
-    at_->offset.resize(states + 1);
+    auto& steps = at_->steps.all;
+    auto& offset = at_->steps.offset;
+    steps.resize(lattice_.src.size());
+    offset.resize(states + 1);
+    at_->steps.last.assign(states, -1);
     Index size = 0;
     for (Index state = 0; state < states; ++state) {
-      const Index begin = at_->offset[state] = size;
+      const Index begin = offset[state] = size;
       double best = kMinusInfinity;
       const auto incoming = lattice_.incoming(state);
       for (const Index arc : incoming) {
         const Index source = lattice_.src[arc], label = lattice_.label[arc];
         if (forward[source] == kMinusInfinity || state <= lattice_.start) continue;
         const double weight = forward[source] + scale * lattice_.score[arc];
-        at_->steps[size++] = {source, label == 0 ? -1 : number(label), weight, arc};
+        steps[size++] = {source, label == 0 ? -1 : number(label), weight, arc};
+        at_->steps.last[source] = state;
         best = std::max(best, weight);
       }
       if (best == kMinusInfinity) {
@@ -262,21 +266,21 @@ class EditSearch {
       forward[state] = best;
       if (size == begin + 1) {
         // nothing to divide, as at most states
-        at_->steps[begin].share = at_->share[at_->steps[begin].arc] = 1.0;
+        steps[begin].share = at_->share[steps[begin].arc] = 1.0;
         continue;
       }
       double total = 0.0;
       for (Index step = begin; step < size; ++step) {
-        double& share = at_->steps[step].share;
+        double& share = steps[step].share;
         share = std::exp(share - best);
         total += share;
       }
       for (Index step = begin; step < size; ++step) {
-        at_->share[at_->steps[step].arc] = at_->steps[step].share /= total;
+        at_->share[steps[step].arc] = steps[step].share /= total;
       }
       forward[state] += std::log(total);
     }
-    at_->offset[states] = size;
+    offset[states] = size;
   }
 
   // How probable it is to end in each state.
@@ -313,7 +317,7 @@ class EditSearch {
     found.objectives.push_back(evaluate(words, poll));
     std::vector<Index> other;
     while (true) {
-      poll(num_words() * num_bins());
+      poll(at_->entries.size() + num_bins());
       seen.push_back(found.words);
       found.settled = !lattices::dispatch([&] { return improved(found.words, other); });
       if (found.settled || static_cast<int>(found.objectives.size()) > changes) break;
@@ -377,11 +381,8 @@ class EditSearch {
       if (posterior > 0.0 && loss * kTie <= kClose) found.push_back({loss, bin, label});
     };
     for (std::size_t bin = 1; bin < num_bins(); bin += 2) add(bin, empty_[bin].posterior, 0);
-    for (std::size_t word = 0; word < num_words(); ++word) {
-      for (std::size_t bin = 0; bin < num_bins(); ++bin) {
-        if (bin % 2 == 1 && own_[bin / 2] == static_cast<Index>(word)) continue;
-        add(bin, at_->posterior[word * num_bins() + bin], at_->label[word]);
-      }
+    for (const auto& [word, bin, placed] : at_->entries) {
+      if (!is_own(word, bin)) add(bin, placed.posterior, at_->label[word]);
     }
     const auto size = std::min(found.size(), static_cast<std::size_t>(most));
     std::partial_sort(found.begin(), found.begin() + size, found.end());
@@ -390,132 +391,79 @@ class EditSearch {
   }
 
   double evaluate(std::span<const Index> words, lattices::Poll& poll) {
-    align(words, poll);
-    lattices::dispatch([&] { place<false>(poll); });
+    settle<false>(words, poll);
     return expected();
   }
 
-  // Rows of a state: an infinite cell, o, then e. Cells are padded to whole vectors; nothing that
-  // a pad holds reaches a cell before it.
-  std::size_t width() const { return (own_.size() + kLanes) / kLanes * kLanes; }
-  std::size_t stride() const { return 2 * width() + kLanes; }
-  double* odd(Index state) const { return rows_ + state * stride() + kLanes; }
-
-  std::span<const EditStep> steps(Index state) const {
-    return std::span(at_->steps)
-        .subspan(at_->offset[state], at_->offset[state + 1] - at_->offset[state]);
+  // Rows and masses of bands so wide, and alternatives of bins.
+  double bytes(std::size_t width) const {
+    return static_cast<double>(lattice_.final.size()) *
+               static_cast<double>(EditRows::bytes(width) + sizeof(CellPair) * width) +
+           static_cast<double>(at_->steps.all.size() * sizeof(EditEntry));
   }
 
-  // Refuse a sentence whose costs, masses and posteriors take too much memory.
-  void check_memory() const {
-    const auto states = static_cast<double>(lattice_.final.size());
-    const double bytes = states * (sizeof(double) * static_cast<double>(stride()) +
-                                   sizeof(CellPair) * (static_cast<double>(own_.size()) + 1.0)) +
-                         static_cast<double>(num_words()) * static_cast<double>(num_bins()) *
-                             (times_.empty() ? sizeof(double) : sizeof(Placed));
-    if (bytes > static_cast<double>(memory_)) {
-      throw lattices::too_large(std::to_string(lattice_.num_nodes()) +
-                                    " lattice states x a sentence of " +
-                                    std::to_string(own_.size()) + " words",
-                                bytes, memory_);
+  // Where in the sentence states are: at first, by the expected number of words before them.
+  void find_centres() {
+    if (!at_->centres.empty()) return;
+    at_->centres.assign(lattice_.final.size(), 0.0);
+    double all = 0.0;
+    for (Index state = 0; state < lattice_.num_nodes(); ++state) {
+      double& words = at_->centres[state];
+      for (const auto& [source, word, part, arc] : at_->steps.into(state)) {
+        words += part * (at_->centres[source] + (word < 0 ? 0.0 : 1.0));
+      }
+      all += at_->ending[state] * words;
+    }
+    for (Index state = 0; state < lattice_.num_nodes(); ++state) {
+      double& words = at_->centres[state];
+      words = at_->ending[state] > 0.0 || words >= all ? 1.0 : words / all;
     }
   }
 
-  // The costs at all states for a sentence. Those of cells before the first word that is not the
-  // last sentence's are there already.
-  void align(std::span<const Index> words, lattices::Poll& poll) {
-    const std::size_t size_before = rows_ == nullptr ? 0 : width();
+  // Align the lattice to a sentence, and find who stands in which bin. The band doubles until what
+  // is found is that of whole rows; where memory does not suffice, it is that of the band.
+  template <bool Timed>
+  void settle(std::span<const Index> words, lattices::Poll& poll) {
     std::size_t same = 0;
     while (same < std::min(words.size(), own_.size()) && at_->label[own_[same]] == words[same])
       ++same;
     own_.clear();
     for (const Index label : words) own_.push_back(number(label));
-    check_memory();
-    const std::size_t size = width();
-    at_->first.assign(num_words(), 0);
-    at_->next.assign(own_.size() + 1, 0);
-    at_->beyond.assign(size, std::numeric_limits<double>::infinity());
-    at_->beyond.resize(2 * size, -1.0);
-    for (std::size_t k = own_.size(); k > 0; --k) {
-      at_->next[k] = std::exchange(at_->first[own_[k - 1]], static_cast<Index>(k));
+    const std::size_t whole = EditRows::whole(own_.size());
+    if (whole > 2 * kNarrow) {
+      find_centres();
+    } else {
+      width_ = whole;
     }
-    rows_ = at_->rows.make(lattice_.final.size() * stride());
-    lattices::dispatch([&] {
-      for (std::size_t i = size == size_before ? (same + 1) / kLanes * kLanes : 0; i < size;) {
-        switch ((size - i) / kLanes) {
-          case 1:
-            sweep<1>(i, poll);
-            i += kLanes;
-            break;
-          case 2:
-            sweep<2>(i, poll);
-            i += 2 * kLanes;
-            break;
-          default:
-            sweep<3>(i, poll);
-            i += 3 * kLanes;
-        }
-      }
-    });
-  }
-
-  using V = lattices::Vectors<double, 64>;
-  using Vector = V::Vector;
-  static constexpr std::size_t kLanes = V::count;
-
-  // The forward pass over so many vectors of cells, from one on. `beyond` is infinite up to its
-  // middle and then -1: read from k cells before the middle on, it is -1 from cell k on.
-  template <std::size_t Vectors>
-  void sweep(std::size_t begin, lattices::Poll& poll) {
-    const std::size_t size = width();
-    for (Index state = 0; state < lattice_.num_nodes(); ++state) {
-      if (state % 64 == 0) {
-        const auto arcs =
-            at_->offset[std::min(state + 64, lattice_.num_nodes())] - at_->offset[state];
-        poll(arcs * Vectors * kLanes);
-      }
-      Vector o[Vectors]{}, e[Vectors]{};
-      for (const auto& [source, word, part, arc] : steps(state)) {
-        const double* from = odd(source);
-        const double* row = from + begin;
-        if (word < 0) {
-          for (std::size_t v = 0; v < Vectors; ++v) {
-            o[v] += part * V::at(row + v * kLanes);
-            e[v] += part * V::at(row + size + v * kLanes);
-          }
-          continue;
-        }
-        Vector z[Vectors];
-        for (std::size_t v = 0; v < Vectors; ++v) z[v] = V::at(row + v * kLanes - 1);
-        for (Index k = at_->first[word]; k > 0; k = at_->next[k]) {
-          const double* beyond = at_->beyond.data() + size - k + begin;
-          for (std::size_t v = 0; v < Vectors; ++v) {
-            V::lower(z[v], from[k - 1] + V::at(beyond + v * kLanes));
-          }
-        }
-        for (std::size_t v = 0; v < Vectors; ++v) {
-          Vector x = V::at(row + size + v * kLanes), y = x + 1.0;
-          x += 1.0 + kUnplaced;
-          V::lower(x, z[v]);
-          V::lower(y, z[v]);
-          e[v] += part * x;
-          o[v] += part * y;
-        }
-      }
-      double* to = odd(state);
-      to[-1] = std::numeric_limits<double>::infinity();
-      for (std::size_t v = 0; v < Vectors; ++v) {
-        V::at(to + begin + v * kLanes) = o[v];
-        V::at(to + size + begin + v * kLanes) = e[v];
+    width_ = std::max(width_, std::min(whole, kNarrow));
+    const auto refuse = [&] {
+      throw lattices::too_large(std::to_string(lattice_.num_nodes()) +
+                                    " lattice states x a sentence of " +
+                                    std::to_string(own_.size()) + " words",
+                                bytes(std::min(2 * width_, whole)), memory_);
+    };
+    if (bytes(std::min(width_, whole)) > static_cast<double>(memory_)) refuse();
+    while (true) {
+      rows_.align(own_, num_words(), same, width_, at_->centres, outside_, poll);
+      if (lattices::dispatch([&] {
+            return rows_.is_whole() ? place<Timed, false>(poll) : place<Timed, true>(poll);
+          }))
+        return;
+      same = 0;
+      if (outside_ == Outside::Most) refuse();
+      if (bytes(std::min(2 * width_, whole)) > static_cast<double>(memory_)) {
+        outside_ = Outside::Most;
+      } else {
+        width_ *= 2;
       }
     }
   }
 
-  // The masses of a state at i; a bit remembers whether there are any.
+  // The masses of a state at the i-th cell of its row; a bit remembers whether there are any.
   CellPair& mass(Index state, Index i) {
     std::uint64_t& bits = at_->filled[state * words_ + i / 64];
     const std::uint64_t bit = std::uint64_t{1} << (i % 64);
-    CellPair& cells = at_->mass[state * (own_.size() + 1) + i];
+    CellPair& cells = at_->mass[state * rows_.width() + i];
     if ((bits & bit) == 0) cells = {0.0, 0.0};
     bits |= bit;
     return cells;
@@ -523,51 +471,35 @@ class EditSearch {
 
   // Who stands in which bin, how probably, and from when to when; masses go backward along the
   // choices, in this order of preference among equals: the word stands in the bin, in none, the
-  // bin is without. A state has mass at one or two i in the mean.
-  template <bool Timed>
-  void place(lattices::Poll& poll) {
-    const auto bins = static_cast<std::size_t>(num_bins());
-    words_ = own_.size() / 64 + 1;
-    at_->filled.assign(lattice_.final.size() * words_, 0);
-    at_->mass.resize(lattice_.final.size() * (own_.size() + 1));
-    const auto clear = [&](auto& table) {  // by and by, for it may be large
-      constexpr std::size_t kAtOnce = std::size_t{1} << 16;
-      const std::size_t size = num_words() * bins;
-      table.resize(size);
-      for (std::size_t begin = 0; begin < size; begin += kAtOnce) {
-        poll(kAtOnce);
-        std::fill_n(table.begin() + begin, std::min(size - begin, kAtOnce),
-                    typename std::remove_reference_t<decltype(table)>::value_type{});
-      }
-    };
-    if constexpr (Timed) {
-      clear(at_->placed);
-    } else {
-      clear(at_->posterior);
-    }
-    empty_.assign(bins, Placed{});
-    left_out_ = 0.0;
-    carried_.resize(own_.size() + 2);
+  // bin is without. A state has mass at one or two i in the mean. False, where that depends on what
+  // is outside of a band.
+  template <bool Timed, bool Banded>
+  bool place(lattices::Poll& poll) {
+    clear(poll);
     const auto length = static_cast<Index>(own_.size());
     for (Index state = lattice_.num_nodes() - 1; state >= lattice_.start; --state) {
-      if (at_->ending[state] > 0.0) mass(state, length).odd += at_->ending[state];
+      if (at_->ending[state] > 0.0) {
+        if (rows_.first(state) > length || rows_.end(state) < length) return false;
+        mass(state, length - rows_.first(state)).odd += at_->ending[state];
+      }
       auto* last = carried_.data();
       for (std::size_t word = words_; word-- > 0;) {
         for (std::uint64_t bits = at_->filled[state * words_ + word]; bits != 0;) {
           const int bit = 63 - std::countl_zero(bits);
           bits ^= std::uint64_t{1} << bit;
           const auto i = static_cast<Index>(64 * word + bit);
-          *last++ = {i, at_->mass[state * (own_.size() + 1) + i]};
+          *last++ = {rows_.first(state) + i, at_->mass[state * rows_.width() + i]};
         }
       }
       if (last == carried_.data()) continue;
-      poll(steps(state).size() * static_cast<std::size_t>(last - carried_.data()));
+      const auto steps = at_->steps.into(state);
+      poll(steps.size() * static_cast<std::size_t>(last - carried_.data()));
       last->first = -1;
-      for (const EditStep& step : steps(state)) {
-        if (step.word < 0) {
-          carry<Timed, true>(step, state);
-        } else {
-          carry<Timed, false>(step, state);
+      if (Banded) recentre(state);
+      for (const EditStep& step : steps) {
+        if (!(step.word < 0 ? carry<Timed, Banded, true>(step, state)
+                            : carry<Timed, Banded, false>(step, state))) {
+          return false;
         }
       }
     }
@@ -580,28 +512,92 @@ class EditSearch {
       empty_[2 * i].add(here += more.odd, moment, moment);
       if (i > 0) empty_[2 * i - 1].add(here += more.even, moment, moment);
     }
+    gather();
+    for (std::size_t bin = 0; bin < num_bins(); bin += 2)
+      own_posterior_[bin] = empty_[bin].posterior;
+    for (const auto& [word, bin, placed] : at_->entries) {
+      if (is_own(word, bin)) own_posterior_[bin] = placed.posterior;
+    }
+    return true;
+  }
+
+  void clear(lattices::Poll& poll) {
+    constexpr std::size_t kLargest = std::size_t{1} << 18;
+    const auto bins = static_cast<std::size_t>(num_bins());
+    words_ = rows_.width() / 64 + 1;
+    at_->filled.assign(lattice_.final.size() * words_, 0);
+    at_->mass.resize(lattice_.final.size() * rows_.width());
+    at_->entries.clear();
+    // what was long before would take long to clear
+    if (at_->numbers.bucket_count() > 8 * at_->numbers.size()) at_->numbers = {};
+    at_->numbers.clear();
+    tabled_ = times_.empty() && num_words() * bins <= kLargest;
+    at_->posterior.resize(tabled_ ? num_words() * bins : 0);
+    std::fill(at_->posterior.begin(), at_->posterior.end(), 0.0);
+    poll(at_->filled.size() + at_->posterior.size());
+    empty_.assign(bins, Placed{});
+    own_posterior_.assign(bins, 0.0);
+    left_out_ = 0.0;
+    carried_.resize(rows_.width() + 2);
+  }
+
+  // What is in the table.
+  void gather() {
+    const double* posterior = at_->posterior.data();
+    const std::size_t bins = num_bins(), words = at_->posterior.size() / bins;
+    for (std::size_t word = 0; word < words; ++word) {
+      for (std::size_t bin = 0; bin < bins; ++bin, ++posterior) {
+        if (*posterior > 0.0) {
+          at_->entries.push_back({static_cast<Index>(word), static_cast<Index>(bin), {*posterior}});
+        }
+      }
+    }
+  }
+
+  // Where in the sentence the mass of a state is.
+  void recentre(Index state) {
+    if (at_->ending[state] > 0.0) return;
+    double all = 0.0, sum = 0.0;
+    for (const auto* next = carried_.data(); next->first >= 0; ++next) {
+      const double mass = next->second.odd + next->second.even;
+      all += mass;
+      sum += mass * next->first;
+    }
+    if (all > 0.0) at_->centres[state] = sum / all / static_cast<double>(own_.size());
+  }
+
+  Placed& entry(Index word, std::size_t bin) {
+    Index& number = at_->numbers[static_cast<std::size_t>(word) * num_bins() + bin];
+    if (number == 0) {
+      at_->entries.push_back({word, static_cast<Index>(bin), {}});
+      number = static_cast<Index>(at_->entries.size());
+    }
+    return at_->entries[number - 1].placed;
   }
 
   // Carry the masses of a state back along an arc.
-  template <bool Timed, bool Silent>
-  void carry(const EditStep& step, Index target) {
+  template <bool Timed, bool Banded, bool Silent>
+  bool carry(const EditStep& step, Index target) {
     const Index source = step.source, word = step.word;
     const double part = step.share;
     const std::size_t bins = num_bins();
-    const double* o = odd(source);
-    const double* e = o + width();
-    const double begin = Timed ? times_[source] : 0.0, end = Timed ? times_[target] : 0.0;
-    const Index place = Silent ? 0 : at_->first[word];
+    const double* o = Banded ? rows_.odd(source) : rows_.whole_odd(source);
+    const double* e = o + rows_.width();
+    const Index first = Banded ? rows_.first(source) : 0;
+    const Index end = Banded ? rows_.end(source) : static_cast<Index>(rows_.width());
+    const double begin = Timed ? times_[source] : 0.0, finish = Timed ? times_[target] : 0.0;
     const auto put = [&](std::size_t bin, double here) {
       if constexpr (Timed) {
-        at_->placed[static_cast<std::size_t>(word) * bins + bin].add(here, begin, end);
-      } else {
+        entry(word, bin).add(here, begin, finish);
+      } else if (tabled_) {
         at_->posterior[static_cast<std::size_t>(word) * bins + bin] += here;
+      } else {
+        entry(word, bin).posterior += here;
       }
     };
     // a bin is passed when the arc has been, and not before it as printed in the paper; an arc
     // without a word takes the place, and the time, of a word that is lacking
-    double moment = end;
+    double moment = finish;
     const auto pass = [&](std::size_t bin, double here) {
       empty_[bin].posterior += here;
       if constexpr (Timed) {
@@ -615,24 +611,40 @@ class EditSearch {
     const auto* next = carried_.data();
     for (Index i = next->first; i >= 0; i = passing > 0.0 ? i - 1 : next->first) {
       const CellPair more = next->first == i ? next++->second : CellPair{};
-      if (passing == 0.0) moment = end;
-      // z and x, see above, and the cost of the word in the bin before the even cell
-      double placed = o[i - 1], z = placed;
-      for (Index k = place; k > 0 && k <= i; k = at_->next[k]) {
-        z = std::min(z, o[k - 1] - 1.0);
-        if (k == i) placed -= 1.0;
+      if (passing == 0.0) moment = finish;
+      // o(i), e(i) and o(i - 1) of the source; behind a band they are no higher than at its end
+      double odd = 0.0, even = 0.0, placed = 0.0;
+      if (Banded && (i > end || (first > 0 && i <= first))) {
+        if (outside_ == Outside::Least || i < first) return false;
       }
-      const double left_out = e[i] + (1.0 + kUnplaced);
+      if (!Banded || i <= end) {
+        odd = o[i], even = e[i], placed = o[i - 1];
+      } else {
+        odd = even = o[end], placed = Silent || i == end + 1 ? odd : EditRows::kFar;
+      }
+      // z and x, see above, and the cost of the word in the bin before the even cell
+      double z = Banded && i > end ? odd : placed;
+      if constexpr (!Silent) {
+        const Index k = rows_.last_place(word, Banded ? std::min(i, end + 1) : i);
+        if (k > first) {
+          z = std::min(z, o[k - 1] - 1.0);
+          if (k == i) placed -= 1.0;
+        } else if (Banded && k > 0 && outside_ == Outside::Least && z > o[first - 1] - 1.0 + kTie) {
+          return false;
+        }
+      }
+      const double left_out = even + (1.0 + kUnplaced);
       const double least = std::min(z, left_out) + kTie;
+      if (Banded && least > EditRows::kFar / 2.0) return false;
       double here = part * more.odd + passing;
       passing = 0.0;
       if (here > 0.0) {
         // bins are emptied where that costs nothing: no word is what a silent arc has for them
-        if (Silent ? e[i] > o[i] + kTie : e[i] + 1.0 <= least) {
+        if (Silent ? even > odd + kTie : even + 1.0 <= least) {
           if constexpr (Silent) {
-            mass(source, i).odd += here;
+            mass(source, i - first).odd += here;
           } else {
-            mass(source, i).even += here;
+            mass(source, i - first).even += here;
             put(2 * i, here);
           }
           here = 0.0;
@@ -640,27 +652,27 @@ class EditSearch {
           pass(2 * i, here);
         }
       }
-      if (here == 0.0) moment = end;
+      if (here == 0.0) moment = finish;
       here += part * more.even;
       if (here == 0.0) continue;
-      if (i == 0 || (Silent ? placed > e[i] + kTie : placed > least && left_out <= least)) {
-        mass(source, i).even += here;
+      if (i == 0 || (Silent ? placed > even + kTie : placed > least && left_out <= least)) {
+        mass(source, i - first).even += here;
         if (!Silent) left_out_ += here;
       } else if (Silent || placed > least) {
         pass(2 * i - 1, here);
         passing = here;
       } else {
-        mass(source, i - 1).odd += here;
+        mass(source, i - 1 - first).odd += here;
         put(2 * i - 1, here);
       }
     }
+    return true;
   }
 
   std::size_t num_words() const { return at_->label.size(); }
   std::size_t num_bins() const { return 2 * own_.size() + 1; }
-  double own(std::size_t bin) const {
-    return bin % 2 == 1 ? at_->posterior[own_[bin / 2] * num_bins() + bin] : empty_[bin].posterior;
-  }
+  double own(std::size_t bin) const { return own_posterior_[bin]; }
+  bool is_own(Index word, std::size_t bin) const { return bin % 2 == 1 && own_[bin / 2] == word; }
 
   // The expected edits of the alignment: words left out, and bins with another word.
   double expected() const {
@@ -676,53 +688,50 @@ class EditSearch {
     const std::size_t count = num_bins();
     std::vector<double> most(count);
     for (std::size_t bin = 0; bin < count; ++bin) most[bin] = empty_[bin].posterior;
-    for (std::size_t word = 0; word < num_words(); ++word) {
-      const double* row = at_->posterior.data() + word * count;
-      for (std::size_t bin = 0; bin < count; ++bin) {
-        most[bin] = row[bin] > most[bin] ? row[bin] : most[bin];
-      }
+    for (const auto& [word, bin, placed] : at_->entries) {
+      most[bin] = std::max(most[bin], placed.posterior);
     }
+    const auto gains = [&](std::size_t bin) { return most[bin] > own(bin) + kGain; };
     bool changed = false;
+    for (std::size_t bin = 0; bin < count; ++bin) changed |= gains(bin);
+    if (!changed) return false;
+    std::vector<Index> likeliest(count, -1);  // 0 for none
+    for (std::size_t bin = 0; bin < count; ++bin) {
+      if (empty_[bin].posterior >= most[bin] - kTie) likeliest[bin] = 0;
+    }
+    for (const auto& [word, bin, placed] : at_->entries) {
+      Index& best = likeliest[bin];
+      if (placed.posterior < most[bin] - kTie) continue;
+      if (best < 0 || at_->label[word] < best) best = at_->label[word];
+    }
     other.clear();
     for (std::size_t bin = 0; bin < count; ++bin) {
-      Index best = bin % 2 == 1 ? words[bin / 2] : 0;
-      if (most[bin] > own(bin) + kGain) {
-        best = likeliest(bin, most[bin]);
-        changed = true;
-      }
+      const Index best = gains(bin) ? likeliest[bin] : bin % 2 == 1 ? words[bin / 2] : 0;
       if (best != 0) other.push_back(best);
     }
-    return changed;
-  }
-
-  Index likeliest(std::size_t bin, double most) const {
-    if (empty_[bin].posterior >= most - kTie) return 0;
-    Index first = -1;
-    for (std::size_t word = 0; word < num_words(); ++word) {
-      if (at_->posterior[word * num_bins() + bin] < most - kTie) continue;
-      if (first < 0 || at_->label[word] < first) first = at_->label[word];
-    }
-    return first;
+    return true;
   }
 
   // Posteriors are compared in steps of kTie, so that equals are equal however they were summed.
   static double steps(const Placed& placed) { return std::floor(placed.posterior / kTie + 0.5); }
 
-  // The sentence's own words are alternatives even where their posterior is 0.
-  Bins arranged(std::span<const Index> words) const {
+  Bins arranged(std::span<const Index> words) {
     Bins found;
     const std::size_t count = num_bins();
     found.offset.push_back(0);
-    std::vector<std::pair<Index, Placed>> row;
+    std::vector<std::vector<std::pair<Index, Placed>>> rows(count);
     for (std::size_t bin = 0; bin < count; ++bin) {
-      row.clear();
-      if (bin % 2 == 0 || empty_[bin].posterior > 0.0) row.emplace_back(0, empty_[bin]);
-      for (std::size_t word = 0; word < num_words(); ++word) {
-        const Placed placed = times_.empty() ? Placed{at_->posterior[word * count + bin]}
-                                             : at_->placed[word * count + bin];
-        const bool chosen = bin % 2 == 1 && own_[bin / 2] == static_cast<Index>(word);
-        if (placed.posterior > 0.0 || chosen) row.emplace_back(at_->label[word], placed);
+      if (bin % 2 == 0 || empty_[bin].posterior > 0.0) rows[bin].emplace_back(0, empty_[bin]);
+    }
+    for (const auto& [word, bin, placed] : at_->entries) {
+      if (placed.posterior > 0.0) {
+        rows[bin].emplace_back(at_->label[word], placed);
       }
+    }
+    for (std::size_t bin = 0; bin < count; ++bin) {
+      auto& row = rows[bin];
+      // words of the sentence are alternatives even where their posterior is 0
+      if (bin % 2 == 1 && own(bin) == 0.0) row.emplace_back(words[bin / 2], Placed{});
       std::sort(row.begin(), row.end(), [](const auto& left, const auto& right) {
         const double one = steps(left.second), other = steps(right.second);
         return one != other ? one > other : left.first < right.first;
@@ -746,13 +755,19 @@ class EditSearch {
   // in no bin
   std::vector<Index> own_;
   std::vector<Placed> empty_;
+  std::vector<double> own_posterior_;  // by bin
   double left_out_ = 0.0;
   // of the state under way: i and masses, the last i first
   std::vector<std::pair<Index, CellPair>> carried_;
   // words of bits of a state
   std::size_t words_ = 1;
-  double* rows_ = nullptr;
+  bool tabled_ = true;
+  // of the bands: their width, and what is outside: of a proof, as long as memory suffices
+  static constexpr std::size_t kNarrow = 64;
+  std::size_t width_ = 0;
+  Outside outside_ = Outside::Least;
   lattices::Scratch<EditBuffers> at_;
+  EditRows rows_{at_->rows, at_->steps};
 };
 
 // The arcs of the best path that spells these words; nothing without one.

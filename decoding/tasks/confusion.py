@@ -131,9 +131,9 @@ class ConfusionTask:
     """Decide for every segment by expected edits.
 
     The columns are ``text``; ``words``, each with ``word``, ``confidence``, ``begin`` and ``end``;
-    ``expected_edits``; ``objectives``; ``settled``; ``model_score``, None for a sentence that the
-    space does not have; ``bins``, each with ``begin``, ``end`` and ``words``, pairs of a word, ""
-    for none, and a posterior. Times are None where the space has none.
+    ``expected_edits``; ``objectives``; ``settled``; ``proven``; ``model_score``, None for a
+    sentence that the space does not have; ``bins``, each with ``begin``, ``end`` and ``words``,
+    pairs of a word, "" for none, and a posterior. Times are None where the space has none.
 
     Attributes
     ----------
@@ -188,6 +188,7 @@ class ConfusionTask:
                 "expected_edits": [each.expected for each in found],
                 "objectives": [each.objectives for each in found],
                 "settled": [each.settled for each in found],
+                "proven": [each.proven for each in found],
                 "model_score": lambda: [
                     score if math.isfinite(score := each.hypothesis.score) else None
                     for each in found

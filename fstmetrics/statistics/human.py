@@ -31,6 +31,7 @@ from fstmetrics.statistics.systems import System, pair_matrices
 from lattices.arrays import FloatColumn
 from lattices.errors import FormatError
 from lattices.formats.base import decode_lines, split_words
+from lattices.formats.compression import strip_compression
 from lattices.formats.references import References
 from lattices.formats.streams import display_name, open_input
 from lattices.records import PlainRecord
@@ -286,7 +287,7 @@ def _find_files(name: str, paths: Sequence[str]) -> list[str]:
 
 
 def _parts(path: str) -> list[str]:
-    return os.path.basename(path).removesuffix(".gz").removesuffix(".txt").split(".")
+    return strip_compression(os.path.basename(path)).removesuffix(".txt").split(".")
 
 
 def _are_within(some: list[str], all_parts: list[str]) -> bool:

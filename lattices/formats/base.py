@@ -179,7 +179,7 @@ class Format(Protocol):
     kind : {"lattice", "nbest", "forest", "any"}
         What it holds.
     suffixes : tuple of str
-        File name endings, the usual one first, without ``.gz``.
+        File name endings, the usual one first, without that of a compression.
     options, write_options : mapping of str to str
         Reader and writer options with one line of help each, as :class:`lattices.options.Option`,
         which says what its value is: :meth:`parse` and :meth:`write` are given values that

@@ -13,13 +13,14 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 from lattices import plugins
 from lattices.errors import DuplicateNameError, FormatError, OptionError, argument
 from lattices.formats.base import Format, IndexedFormat, Record
+from lattices.formats.compression import strip_compression
 from lattices.formats.ids import SeenIds
 from lattices.formats.streams import (
     PathLike,
     display_name,
     file_id,
     files_of,
-    is_gzip,
+    is_compressed,
     open_input,
 )
 from lattices.options import take_options
@@ -153,7 +154,7 @@ def find_format(format: str | Format) -> Format:
 
 def find_by_suffix(path: str, among: Iterable[Format]) -> list[Format]:
     """Return the formats whose suffix the file name has, the longest suffix only."""
-    name = os.path.basename(path).removesuffix(".gz")
+    name = strip_compression(os.path.basename(path))
     fits = [
         (len(suffix), entry)
         for entry in among
@@ -166,7 +167,7 @@ def find_by_suffix(path: str, among: Iterable[Format]) -> list[Format]:
 
 def find_own_format(path: str) -> Format | None:
     """Return the format of the library's own that the suffix of a file names, None if none does."""
-    parts = os.path.basename(path).removesuffix(".gz").split(".")
+    parts = strip_compression(os.path.basename(path)).split(".")
     # the longest suffix first
     found = (plugins.SUFFIXES.get("." + ".".join(parts[place:])) for place in range(1, len(parts)))
     name = next(filter(None, found), None)
@@ -284,7 +285,7 @@ def _may_hold_spaces(file: str, known: Iterable[Format]) -> bool:
 
 def _suffix(file: str) -> str:
     """Return the suffix of a file; numbers, as in Kaldi's ``lat.1.gz``, are all the same."""
-    suffix = os.path.splitext(os.path.basename(file).removesuffix(".gz"))[1]
+    suffix = os.path.splitext(strip_compression(os.path.basename(file)))[1]
     return "0" if suffix[1:].isdigit() else suffix
 
 
@@ -300,9 +301,9 @@ def read_records(
     Parameters
     ----------
     path
-        A file, plain or gzip (told by content, whatever the name); ``-`` for standard
-        input; or a directory, whose visible regular files are read in sorted order, but for
-        those that :func:`space_files` leaves out.
+        A file or a URL, plain or compressed by gzip, bz2, xz or zstd (told by content, whatever
+        the name); ``-`` for standard input; or a directory, whose visible regular files are read in
+        sorted order, but for those that :func:`space_files` leaves out.
     format
         The format or its name; by default it is found for each file by its content, and
         by its suffix where the content does not decide.
@@ -507,7 +508,7 @@ def _read_by_position(file: str, chosen: Format | None) -> IndexedFormat | None:
     """Return the format of a file that can be read by position, or None."""
     if chosen is not None and not isinstance(chosen, IndexedFormat):
         return None
-    if not os.path.isfile(file) or is_gzip(file):
+    if not os.path.isfile(file) or is_compressed(file):
         return None
     try:
         found = format_of(file, chosen)

@@ -1,21 +1,31 @@
-"""Files as binary streams: gzip by its magic bytes on the way in, whole files or none out."""
+"""Files as binary streams: decompressed by their first bytes, whole files or none out."""
 
 from __future__ import annotations
 
 import errno
-import gzip
 import io
 import os
+import re
+import shutil
 import stat
 import sys
-import zlib
+import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
-from lattices.errors import FormatError
+from lattices.errors import FormatError, MissingDependencyError, OptionError
 from lattices.formats.base import BYTE_ORDER_MARK, decode_lines
+from lattices.formats.compression import (
+    Compression,
+    Member,
+    compress,
+    find_compression,
+    find_objection,
+    strip_compression,
+)
+from lattices.optional import require
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -28,8 +38,7 @@ HEAD_SIZE = 4096
 STANDARD = "-"
 STANDARD_INPUT = "<stdin>"
 STANDARD_OUTPUT = "<stdout>"
-_GZIP_MAGIC = b"\x1f\x8b"
-#: bytes that one record of a gzip file may unfold to; a lattice of 650 arcs in JSON has 60 KB
+#: bytes that one record of a compressed file may unfold to; a lattice of 650 arcs in JSON has 60 KB
 MOST_UNFOLDED = 1 << 28
 
 
@@ -74,18 +83,19 @@ class _Rejoined(_Pieces):
         return self._rest.read(size) or b""
 
 
-class _Unzipped(_Pieces):
-    """The content of a gzip file, up to the very place where it is damaged.
+class _Decompressed(_Pieces):
+    """The content of a compressed file, up to the very place where it is damaged.
 
-    ``gzip.GzipFile`` would also withhold what stands shortly before that place. A record that
-    unfolds to more than ``MOST_UNFOLDED`` bytes counts as damage, before it takes the memory.
-    Records are lines until :meth:`begin_record` is called, at the beginning of each.
+    The readers of Python's library would also withhold what stands shortly before that place. A
+    record that decompresses to more than ``MOST_UNFOLDED`` bytes counts as damage, before it takes
+    the memory. Records are lines until :meth:`begin_record` is called, at the beginning of each.
     """
 
-    def __init__(self, source: RawReader, name: str) -> None:
-        self._source, self._name = source, name
+    def __init__(self, source: RawReader, name: str, compression: Compression) -> None:
+        self._source, self._name, self._compression = source, name, compression
+        self._problems = compression.problems()
         self._pending = b""
-        self._member: Any = None
+        self._member: Member | None = None
         self._by_line, self._size = True, 0
 
     def begin_record(self) -> None:
@@ -96,33 +106,33 @@ class _Unzipped(_Pieces):
         self._size = len(piece) - 1 - line_end if line_end >= 0 else self._size + len(piece)
         if self._size > MOST_UNFOLDED:
             raise FormatError(
-                f"one {'line' if self._by_line else 'segment'} of the gzip file has more than "
-                f"{MOST_UNFOLDED:,} bytes; gunzip the file if that is right",
+                f"one {'line' if self._by_line else 'segment'} of the {self._compression.name} "
+                f"file has more than {MOST_UNFOLDED:,} bytes; decompress the file if that is right",
                 self._name,
             )
 
     def _next(self, size: int) -> bytes:
+        kind = self._compression.name
         while True:
-            if not self._pending:
+            if not self._pending and (self._member is None or self._member.needs_input):
                 self._pending = self._source.read(1 << 16) or b""
                 if not self._pending:
                     if self._member is not None:
-                        raise FormatError("the gzip file is cut short", self._name)
+                        raise FormatError(f"the {kind} file is cut short", self._name)
                     return b""
             if self._member is None:
                 # zeros may fill up the last block of the file
                 self._pending = self._pending.lstrip(b"\0")
                 if not self._pending:
                     continue
-                self._member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+                self._member = self._compression.start()
+            data, self._pending = self._pending, b""
             try:
-                piece: bytes = self._member.decompress(self._pending, size)
-            except zlib.error as problem:
-                raise FormatError(f"the gzip file is damaged: {problem}", self._name) from problem
+                piece = self._member.decompress(data, size)
+            except self._problems as problem:
+                raise FormatError(f"the {kind} file is damaged: {problem}", self._name) from problem
             if self._member.eof:
                 self._pending, self._member = self._member.unused_data, None
-            else:
-                self._pending = self._member.unconsumed_tail
             if piece:
                 self._count(piece)
                 return piece
@@ -131,14 +141,14 @@ class _Unzipped(_Pieces):
 class Content(io.BufferedReader):
     """What a file holds, decompressed."""
 
-    def __init__(self, raw: io.RawIOBase, unzipped: _Unzipped | None = None) -> None:
+    def __init__(self, raw: io.RawIOBase, decompressed: _Decompressed | None = None) -> None:
         super().__init__(raw, 1 << 18)
-        self._unzipped = unzipped
+        self._decompressed = decompressed
 
     def begin_record(self) -> None:
-        """Say that a record begins here; of a gzip file, it may not unfold to too much."""
-        if self._unzipped is not None:
-            self._unzipped.begin_record()
+        """Say that a record begins here; of a compressed file, it may not unfold to too much."""
+        if self._decompressed is not None:
+            self._decompressed.begin_record()
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Return so many bytes, or all that are left: these are one record then."""
@@ -158,8 +168,8 @@ def _peek(stream: RawReader, size: int) -> tuple[bytes, Content]:
             head += piece
     except FormatError as found:
         problem = found
-    unzipped = stream if isinstance(stream, _Unzipped) else None
-    return head, Content(_Rejoined(head, stream, problem), unzipped)
+    decompressed = stream if isinstance(stream, _Decompressed) else None
+    return head, Content(_Rejoined(head, stream, problem), decompressed)
 
 
 class _Watched(io.RawIOBase):
@@ -181,15 +191,61 @@ class _Watched(io.RawIOBase):
 def open_input(
     path: PathLike, on_read: Callable[[int], None] | None = None
 ) -> Iterator[tuple[bytes, Content]]:
-    """Open a file, or standard input for ``-``, decompressed if it begins like gzip."""
+    """Open a file, a URL, or standard input for ``-``, decompressed if it begins so."""
     name = display_name(path)
-    with _standard_input() if name == STANDARD_INPUT else open(path, "rb", buffering=0) as file:
+    with _open(name) as file:
         source = file if on_read is None else _Watched(file, on_read)
         with name_file_in_errors(name):
             head, stream = _peek(source, HEAD_SIZE)
-        if head.startswith(_GZIP_MAGIC):
-            head, stream = _peek(_Unzipped(stream, name), HEAD_SIZE)
+        if problem := find_objection(head):
+            raise FormatError(problem, name)
+        if (compression := find_compression(head)) is not None:
+            head, stream = _peek(_Decompressed(stream, name, compression), HEAD_SIZE)
         yield head.removeprefix(BYTE_ORDER_MARK), stream
+
+
+def is_url(path: PathLike) -> bool:
+    """Tell whether a path is a URL, ``s3://bucket/name``, of a file system that fsspec knows."""
+    return re.match("[A-Za-z][A-Za-z0-9+.-]*://", os.fspath(path)) is not None
+
+
+def _find_remote(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, and the path there."""
+    try:
+        found = require("fsspec", "urls").core.url_to_fs(url)
+    except ImportError as problem:
+        # the package of one file system, which fsspec names
+        raise MissingDependencyError(f"{url}: {problem}") from problem
+    except ValueError as problem:
+        raise OptionError(f"{url}: {problem}") from problem
+    return cast("tuple[Any, str]", found)
+
+
+def _open(name: str) -> AbstractContextManager[RawReader]:
+    """Open a file, a URL or standard input to read its bytes."""
+    if name == STANDARD_INPUT:
+        return _standard_input()
+    if not is_url(name):
+        return open(name, "rb", buffering=0)
+    system, path = _find_remote(name)
+    try:
+        with name_file_in_errors(name):
+            return cast("AbstractContextManager[RawReader]", system.open(path, "rb"))
+    except FileNotFoundError as problem:
+        # not every file system says it in the words of the others
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name) from problem
+
+
+@contextmanager
+def _open_remote(url: str) -> Iterator[BinaryIO]:
+    """Write to a temporary file, which is sent when it is complete."""
+    system, path = _find_remote(url)
+    with tempfile.TemporaryFile() as file:
+        with compress(cast(BinaryIO, file), url) as stream:
+            yield stream
+        file.seek(0)
+        with name_file_in_errors(url), system.open(path, "wb") as remote:
+            shutil.copyfileobj(file, remote, 1 << 20)
 
 
 @contextmanager
@@ -218,28 +274,32 @@ def _standard_output() -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_output(path: PathLike) -> Iterator[BinaryIO]:
-    """Open a file for writing, or standard output for ``-``; compressed if named ``.gz``.
+    """Open a file or URL for writing, or standard output for ``-``; compressed as its suffix says.
 
     The bytes go to a hidden file beside the target, which takes the target's name when the
     ``with`` block ends well and is removed when it does not. The same content always gives
-    the same compressed bytes: no name and no time is stored.
+    the same compressed bytes.
     """
     if os.fspath(path) == STANDARD:
         with _standard_output() as stream:
             yield stream
         return
     name = os.fspath(path)
+    if is_url(name):
+        with _open_remote(name) as stream:
+            yield stream
+        return
     target = os.path.realpath(path)
     with name_file_in_errors(name):
         replaceable = is_replaceable(target)
     if not replaceable:
         # a pipe or a device cannot be replaced, only written to
-        with _open_for_writing(target, "w", name) as file, _compress(file, target) as stream:
+        with _open_for_writing(target, "w", name) as file, compress(file, target) as stream:
             yield stream
         return
     beside = make_hidden_path(target, f"{os.urandom(4).hex()}.part")
     try:
-        with _open_for_writing(beside, "x", name) as file, _compress(file, target) as stream:
+        with _open_for_writing(beside, "x", name) as file, compress(file, target) as stream:
             yield stream
         with name_file_in_errors(name):
             os.replace(beside, target)
@@ -292,23 +352,14 @@ def _open_for_writing(path: str, mode: str, name: str) -> BinaryIO:
     return cast(BinaryIO, io.BufferedWriter(NamedFile(path, mode, name)))
 
 
-@contextmanager
-def _compress(file: BinaryIO, target: str) -> Iterator[BinaryIO]:
-    if os.path.splitext(target)[1] != ".gz":
-        yield file
-        return
-    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as stream:
-        yield cast(BinaryIO, stream)
-
-
-def is_gzip(path: PathLike) -> bool:
-    """Tell whether a file begins like gzip, whatever its name."""
+def is_compressed(path: PathLike) -> bool:
+    """Tell whether a file begins like a compressed one, whatever its name."""
     with open(path, "rb") as file:
-        return file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+        return find_compression(file.read(8)) is not None
 
 
 def number_lines(path: str) -> Iterator[tuple[int, str]]:
-    """Iterate over the lines of a UTF-8 file without their ends, numbered from 1; gzip is fine."""
+    """Iterate over the lines of a UTF-8 file without their ends, numbered from 1, decompressed."""
     with open_input(path) as (_, stream):
         yield from decode_lines(stream, path)
 
@@ -324,6 +375,8 @@ def files_of(path: PathLike) -> list[str]:
     text = os.fspath(path)
     if text == STANDARD:
         return [text]
+    if is_url(text):
+        return _remote_files(text)
     if not os.path.isdir(text):
         os.stat(text)
         return [text]
@@ -334,9 +387,28 @@ def files_of(path: PathLike) -> list[str]:
     return files
 
 
+def _remote_files(url: str) -> list[str]:
+    system, path = _find_remote(url)
+    if not system.isdir(path):
+        return [url]
+    entries = sorted(system.ls(path, detail=True), key=lambda entry: entry["name"])
+    names = [os.path.basename(each["name"]) for each in entries if each["type"] == "file"]
+    files = [f"{url.rstrip('/')}/{name}" for name in names if not name.startswith(".")]
+    if not files:
+        raise FormatError("the directory holds no files to read", url)
+    return files
+
+
+def stamp_remote(url: str) -> int:
+    """Return a number that is another one when the file at a URL has changed."""
+    system, path = _find_remote(url)
+    with name_file_in_errors(url):
+        return int(system.checksum(path))
+
+
 def strip_suffix(name: str, suffixes: tuple[str, ...]) -> str:
-    """Return a file name without directories, ``.gz`` and the longest of the suffixes it has."""
-    base = os.path.basename(name).removesuffix(".gz")
+    """Return a file name without directories, that of a compression and the longest it has."""
+    base = strip_compression(os.path.basename(name))
     found = max((suffix for suffix in suffixes if base.endswith(suffix)), key=len, default="")
     return base.removesuffix(found) or base
 

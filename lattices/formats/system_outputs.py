@@ -25,6 +25,7 @@ from typing import BinaryIO, NamedTuple
 from lattices.algorithms.kbest import best_words
 from lattices.errors import Error, FormatError, argument
 from lattices.formats.base import Format, decode_lines, split_words
+from lattices.formats.compression import strip_compression
 from lattices.formats.lists.table import csv_names, is_result, leading_fields
 from lattices.formats.reading import find_claimants, find_format, parse_record, sniffs
 from lattices.formats.references import References
@@ -167,7 +168,7 @@ def read_output(
     texts = [text for _, text in rows]
     if format == RESULTS or (format is None and are_results(texts)):
         return _from_results(texts, name, references)
-    if format is None and name.removesuffix(".gz").endswith(".ctm"):
+    if format is None and strip_compression(name).endswith(".ctm"):
         # one whose times are whole numbers, or that is damaged, is known by its name alone
         format = "ctm"
     return _read_lines(rows, name, format, references, id_template, option)

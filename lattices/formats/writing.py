@@ -33,9 +33,10 @@ def write(
     Parameters
     ----------
     path
-        A file, compressed if its name ends in ``.gz``; ``-`` for standard output; or an
-        existing directory, which gets one file for each segment, named by its id. A file
-        takes its name only when it is complete; nothing is left behind by a failure.
+        A file or a URL, compressed if its name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``;
+        ``-`` for standard output; or an existing directory, which gets one file for each segment,
+        named by its id. A file takes its name only when it is complete; nothing is left behind by
+        a failure.
     spaces
         Read once, one at a time.
     format

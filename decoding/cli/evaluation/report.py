@@ -225,7 +225,9 @@ def _name(paths: Sequence[str]) -> str:
     if path == STANDARD:
         return "standard input"
     name = os.path.basename(os.path.abspath(path))
-    return name.removesuffix(".gz").removesuffix(".jsonl")
+    from lattices.formats.compression import strip_compression
+
+    return strip_compression(name).removesuffix(".jsonl")
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:

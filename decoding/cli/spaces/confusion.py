@@ -27,7 +27,8 @@ its confusion network: bins of words with their posteriors, one of each word of 
 one before, between and after them (Xu, Povey, Mangu & Zhu 2011).
 
 jsonl     (default) one object a line: id, text, words (word, confidence, begin, end),
-          expected_edits, objectives, settled, model_score, bins (begin, end, words)
+          expected_edits, objectives, settled, proven, model_score, bins (begin, end,
+          words)
 mesh      SRILM's word meshes
 sausages  Kaldi's, as text; fstmetrics convert makes them binary
 ctm       NIST's: id, channel, begin, duration, word, confidence; for lattices with times

@@ -3,7 +3,7 @@ r"""Kaldi's script files (``scp:``): where in which archive each lattice stands.
 A line is a key, a blank and a place::
 
     utt-1 lattices/lat.1.ark:6         the lattice behind the first six bytes of the archive
-    utt-2 lattices/utt-2.lat           a file that is one lattice, without a key; may be gzip
+    utt-2 lattices/utt-2.lat           a file that is one lattice, without a key; may be compressed
 
 The key is the id of the segment, whatever the archive calls it. The byte at the offset tells
 the archives apart: 214 begins a binary FST (:mod:`lattices.formats.kaldi.binary`), a blank
@@ -39,6 +39,7 @@ from lattices.formats.base import (
     require_kind,
     text_lines,
 )
+from lattices.formats.compression import compression_of, find_compression
 from lattices.formats.fields import TABLE_OPTION
 from lattices.formats.kaldi.binary import FORMAT as BINARY
 from lattices.formats.kaldi.binary import read_fst
@@ -53,7 +54,6 @@ from lattices.vocabulary import Vocabulary
 
 _BLANKS = b" \t\n\v\f\r"
 _FST_BYTE = 214
-_GZIP_MAGIC = b"\x1f\x8b"
 _LONGEST_KEY = 4096
 _WITH_OFFSET = re.compile(r"(.+):([0-9]{1,18})")
 _ENTRY = re.compile(rb"[^ \t\v\f\r]+[ \t]+[^ \t\v\f\r]+:[0-9]+[ \t\r]*")
@@ -180,9 +180,11 @@ class _Archives:
             if name != self._name:
                 self._data, self._name = _map(self._resolve(name)), name
             data = self._data
-            if data[:2] == _GZIP_MAGIC:
+            if (compression := find_compression(data[:8])) is not None:
                 if offset is not None:
-                    raise FormatError("a gzip file cannot be read from an offset on", place)
+                    raise FormatError(
+                        f"a {compression.name} file cannot be read from an offset on", place
+                    )
                 with open_input(self._resolve(name)) as (_, stream):
                     data = stream.read()
         except OSError as problem:
@@ -275,8 +277,10 @@ def _archive_name(options: Mapping[str, Any]) -> str:
         good = False
     if not good or name == STANDARD:
         raise OptionError(f"ark={name!r} cannot be named in a script file")
-    if name.endswith(".gz"):
-        raise OptionError(f"ark={name!r}: a gzip file cannot be read from an offset on")
+    if (compression := compression_of(name)) is not None:
+        raise OptionError(
+            f"ark={name!r}: a {compression.name} file cannot be read from an offset on"
+        )
     if os.path.exists(name) and not os.path.isfile(name):
         raise OptionError(f"ark={name!r} is not a regular file")
     return name
