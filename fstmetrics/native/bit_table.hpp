@@ -60,6 +60,17 @@ class BitTable {
   // Fill the columns of a text, which `number` gives; return the distance.
   std::int32_t fill(std::span<const std::uint32_t> text, lattices::Poll& poll) {
     column_.resize((text.size() + 1) * blocks_);
+    if (blocks_ == 1) {
+      poll(text.size() * width);
+      // in registers: what is written is not read again
+      auto here = column_[0];
+      for (std::size_t j = 0; j < text.size(); ++j) {
+        Bits rise_in = 1, fall_in = 0;
+        here = next(match_[text[j]], here.rises, here.falls, rise_in, fall_in);
+        column_[j + 1] = here;
+      }
+      return measure({&here, 1}, text.size());
+    }
     for (std::size_t j = 0; j < text.size(); ++j) {
       poll(blocks_ * width);
       const auto* match = &match_[text[j] * blocks_];

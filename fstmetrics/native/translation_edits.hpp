@@ -171,12 +171,17 @@ class TranslationEdits {
 
   std::int32_t fill_beam(std::span<const Word> words, lattices::Poll& poll) {
     const auto width = reference_.size() + 1;
-    cell_.assign((words.size() + 1) * width, {infinite, Step::Missing});
+    cell_.resize(std::max(cell_.size(), (words.size() + 1) * width));
     for (std::size_t column = 0; column < width; ++column) {
-      cell_[column].cost = static_cast<std::int32_t>(column);
+      cell_[column] = {static_cast<std::int32_t>(column), Step::Missing};
     }
     for (std::size_t row = 1; row <= words.size(); ++row) {
       const auto [begin, end] = beam(static_cast<std::int32_t>(row));
+      const auto next = beam(static_cast<std::int32_t>(std::min(row + 1, words.size())));
+      // what this row and the next look at has no value outside of the beam
+      for (auto column = std::max(0, begin - 1); column < std::max(end, next.end); ++column) {
+        cell_[row * width + column] = {infinite, Step::Missing};
+      }
       poll(end - begin);
       const auto* above = &cell_[(row - 1) * width];
       auto* here = &cell_[row * width];
@@ -192,7 +197,7 @@ class TranslationEdits {
         if (column > 0) offer(here[column - 1].cost + 1, Step::Missing);
       }
     }
-    return cell_.back().cost;
+    return cell_[words.size() * width + width - 1].cost;
   }
 
   // The shifts that are tried in a round, each once for each way to come by it: phrases that the
