@@ -22,6 +22,7 @@ from benchmarks import (
     report,
     rows,
     scaling,
+    scoring,
     training,
     versions,
 )
@@ -207,6 +208,7 @@ alone, and shows what starting takes:
         "Milliseconds a forest for the exact oracle, one thread, with the derivation:\n\n{}",
         (forests.measure,),
     ),
+    "scoring": Section("Scoring", "{}", (scoring.measure,)),
     "mbr": Section(
         "Minimum-Bayes-risk decoding",
         """

@@ -20,7 +20,7 @@ from benchmarks.pages import write_page
 from benchmarks.wmt15_data import FOLDER, PAIRS, Pair, read_pair, tokenized
 from fstmetrics import BLEU, BLEUSBP, GRR, GTM, MAXSIM, METEOR, NIST, WER, Metric, corpus_stats
 from fstmetrics.contract import quality, scores_of
-from fstmetrics.external.sacrebleu import TER
+from fstmetrics.matching.ter import TER
 from fstmetrics.ngram.nist import ReferenceSet
 from fstmetrics.references import Reference
 from fstmetrics.statistics import Comparison, paired_bootstrap, substitution_test

@@ -31,7 +31,7 @@ from fstmetrics import (
     load_vectors,
 )
 from fstmetrics.contract import quality, scores_of
-from fstmetrics.external.sacrebleu import TER
+from fstmetrics.matching.ter import TER
 from fstmetrics.ngram.nist import ReferenceSet
 from fstmetrics.similarity.vectors import WordVectors
 from fstmetrics.statistics import correlate, correlate_systems

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import NamedTemporaryFile
 
-import numpy as np
-
-from benchmarks.data import DATA, ROOT
+from benchmarks.data import DATA
 from fstmetrics import Metric, corpus_stats
-from fstmetrics.external.sacrebleu import SacreBLEUMetric
 from fstmetrics.external.tokenizers import tokenizer
 from fstmetrics.statistics.human import match_systems, read_human
 from lattices.arrays import FloatColumn
 
 FOLDER = DATA / "wmt15"
-KEPT = ROOT / "build" / "statistics"
 #: each pair with the name of its human scores
 PAIRS = {"de-en": "deu-eng", "fr-en": "fre-eng", "en-de": "eng-deu", "en-fr": "eng-fre"}
 
@@ -55,33 +48,12 @@ class Pair:
         return [self.system_stats(metric, system) for system in self.outputs]
 
     def system_stats(self, metric: Metric, system: str) -> FloatColumn:
-        """Return the statistics of one system; made once.
-
-        Those of sacreBLEU's metrics are kept in a file: TER takes ten minutes for all systems.
-        """
+        """Return the statistics of one system; made once."""
         key = str(metric), system
         if key not in self.made:
-            lines = self.outputs[system]
-            slow = isinstance(metric, SacreBLEUMetric)
-            self.made[key] = self._kept(metric, lines) if slow else self._counted(metric, lines)
+            references = [[line] for line in self.references]
+            self.made[key] = corpus_stats(metric, self.outputs[system], references)
         return self.made[key]
-
-    def _counted(self, metric: Metric, lines: list[str]) -> FloatColumn:
-        return corpus_stats(metric, lines, [[line] for line in self.references])
-
-    def _kept(self, metric: Metric, lines: list[str]) -> FloatColumn:
-        content = "\0".join([str(metric), *self.references, *lines]).encode()
-        path = KEPT / f"{hashlib.sha256(content).hexdigest()}.npy"
-        if path.exists():
-            rows: FloatColumn = np.load(path)
-            return rows
-        rows = self._counted(metric, lines)
-        KEPT.mkdir(parents=True, exist_ok=True)
-        # whole or not at all: others may compute the same
-        with NamedTemporaryFile(dir=KEPT, suffix=".npy", delete=False) as file:
-            np.save(file, rows)
-        Path(file.name).replace(path)
-        return rows
 
 
 def read_pair(pair: str) -> Pair:

@@ -11,7 +11,6 @@ from .dependency.parses import (
     ParseTable as ParseTable,
     load_parses as load_parses,
 )
-from .external.sacrebleu import CHRF as CHRF, TER as TER
 from .external.utility import Utility as Utility
 from .matching.cder import CDER as CDER
 from .matching.character import CharacTER as CharacTER
@@ -20,7 +19,9 @@ from .matching.lebleu import LeBLEU as LeBLEU
 from .matching.maxsim import MAXSIM as MAXSIM
 from .matching.meteor import METEOR as METEOR
 from .matching.ribes import RIBES as RIBES
+from .matching.ter import TER as TER
 from .ngram.bleu import BLEU as BLEU, BLEUSBP as BLEUSBP
+from .ngram.chrf import CHRF as CHRF
 from .ngram.document import DocumentBLEU as DocumentBLEU
 from .ngram.linear import LinearBLEU as LinearBLEU
 from .ngram.nist import NIST as NIST

@@ -96,3 +96,49 @@ def tolerant_matches(word: Annotated[NDArray[numpy.int32], dict(shape=(None, Non
 
 def nearest_ngrams(product: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], vector: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], other_vector: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """Return the largest cosine of each n-gram with one of the reference."""
+
+class Corpus:
+    """Hypotheses and references as strings, or as lists or tuples of words."""
+
+    def __init__(self, hypotheses: object, references: object) -> None: ...
+
+    @property
+    def plain(self) -> bool:
+        """
+        Whether it is one: each segment has references, and all are strings or words.
+        """
+
+    @property
+    def segment(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
+        """Where the references of each segment begin, and end."""
+
+    def words(self) -> tuple[tuple[str, ...], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]:
+        """
+        Return all words, and hypotheses and references as numbers of words, from 1 on.
+        """
+
+def alignment_rows(corpus: Corpus, characters: bool, spaces: bool, order: int, insertion: float, deletion: float, workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Return a row of statistics for each reference."""
+
+def ter_rows(corpus: Corpus, workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Return the edits of TER, and the length, for each reference."""
+
+def ngram_rows(corpus: Corpus, characters: bool, whitespace: bool, order: int, workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    Return what chrF counts of each order, of characters or words, for each reference.
+    """
+
+def meteor_rows(unit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], reference: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], reference_offset: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], segment: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], stages: Sequence[tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]]], workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Return matches, chunks and both lengths for each reference."""
+
+def meteor_places(words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], reference: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], stages: Sequence[tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]]]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
+    """Return the place that each word is matched with, -1 for none."""
+
+def pair_meteor(pairs: Pairs, stages: Sequence[tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]]], alpha: float, beta: float, gamma: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """Return the METEOR of each pair."""
+
+def meteor_scores(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], alpha: float, beta: float, gamma: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
+    """Return the METEOR of each row of statistics."""
+
+def pair_translation_edits(pairs: Pairs) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+    """Return the edits of TER of each pair."""

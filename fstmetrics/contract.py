@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeGuard,
 
 import numpy as np
 
+from fstmetrics.corpora import pair_segments
 from fstmetrics.machine import Machine as Machine
 from fstmetrics.references import Reference, lattices_by_length
 from fstmetrics.signature import METRICS as METRICS
@@ -545,15 +546,17 @@ def corpus_stats(
     in_one_pass = metric_abilities_of(metric).corpus_stats
     if in_one_pass is not None:
         return in_one_pass(metric, hypotheses, references)
-    if len(hypotheses) != len(references):
-        raise OptionError(
-            f"{len(hypotheses)} hypotheses, but references for {len(references)} segments"
-        )
-    rows = [
-        metric.stats(hypothesis, of_segment)
-        for hypothesis, of_segment in zip(hypotheses, references, strict=True)
-    ]
-    return check_rows(metric, rows)
+    return segment_rows(metric, hypotheses, references)
+
+
+def segment_rows(
+    metric: Metric,
+    hypotheses: Sequence[str | Sequence[str]],
+    references: Sequence[Iterable[Reference]],
+) -> FloatColumn:
+    """Return one row of statistics a segment, made one by one."""
+    segments = pair_segments(hypotheses, references)
+    return check_rows(metric, [metric.stats(*segment) for segment in segments])
 
 
 def corpus_score(

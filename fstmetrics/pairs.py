@@ -20,8 +20,8 @@ from lattices.spaces import NBest
 
 if TYPE_CHECKING:
     from fstmetrics.alignment.metric import AlignmentMetric
-    from fstmetrics.external.sacrebleu import CHRF
     from fstmetrics.ngram.bleu import BLEU
+    from fstmetrics.ngram.chrf import CHRF
     from fstmetrics.ngram.per import PER
 
 #: what sacreBLEU takes off the beginning or the end of a word

@@ -167,8 +167,8 @@ METRICS: Registry[Any] = Registry(
         "character": "fstmetrics.matching.character:CharacTER",
         "lebleu": "fstmetrics.matching.lebleu:LeBLEU",
         "bllip": "fstmetrics.dependency.bllip:Bllip",
-        "ter": "fstmetrics.external.sacrebleu:TER",
-        "chrf": "fstmetrics.external.sacrebleu:CHRF",
+        "ter": "fstmetrics.matching.ter:TER",
+        "chrf": "fstmetrics.ngram.chrf:CHRF",
     },
     check=_check(("name", "higher_is_better", "stat_names", "stats", "score", "against")),
     aliases={

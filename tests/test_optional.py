@@ -65,13 +65,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("pyarrow", ["oracle", "a.jsonl", "a.arrow", "--workers", "2"], "fstmetrics[arrow]"),
         ("pyarrow", ["info", "a.jsonl", "--input-format", "parquet"], "fstmetrics[arrow]"),
         ("pyarrow", ["convert", "a.jsonl", "-o", "out.parquet"], "fstmetrics[arrow]"),
-        ("sacrebleu", ["oracle", "a.jsonl", "--metric", "ter"], "fstmetrics[sacrebleu]"),
-        ("sacrebleu", ["oracle", "a.jsonl", "--metric", "wer", "chrf"], "fstmetrics[sacrebleu]"),
-        ("sacrebleu", ["mbr", "a.jsonl", "--refs", "refs", "--metric", "ter"],
+        ("sacrebleu", ["oracle", "a.jsonl", "--metric", "ter:normalized=true"],
+         "fstmetrics[sacrebleu]"),
+        ("sacrebleu", ["oracle", "a.jsonl", "--metric", "wer", "ter:no_punct=true"],
+         "fstmetrics[sacrebleu]"),
+        ("sacrebleu", ["mbr", "a.jsonl", "--refs", "refs", "--metric", "ter:normalized=true"],
          "fstmetrics[sacrebleu]"),
         ("sacrebleu", ["score", "one", "--refs", "refs", "--metric", "bleu:tokenize=13a"],
          "fstmetrics[sacrebleu]"),
-        ("sacrebleu", ["train", "a.jsonl", "--metric", "ter", "-o", "out"],
+        ("sacrebleu", ["train", "a.jsonl", "--metric", "ter:normalized=true", "-o", "out"],
          "fstmetrics[sacrebleu]"),
         ("nltk", ["oracle", "a.jsonl", "--metric", "meteor"], "fstmetrics[stemming]"),
         ("nltk", ["score", "one", "--refs", "refs", "--metric", "maxsim"], "fstmetrics[stemming]"),
@@ -111,22 +113,22 @@ def test_files_of_metrics_are_looked_for_first(spec: str, folder: Path) -> None:
 
 
 def test_what_is_not_needed_is_not_missed(folder: Path) -> None:
-    """The expectation of chrF is native; sacreBLEU scores it only against references."""
+    """TER needs sacreBLEU for its normalisation alone."""
     lattices.write(
         folder / "plain.jsonl",
         (space.replaced(references=()) for space in lattices.read(folder / "a.jsonl")),
     )
     program = PROGRAM.replace("runner._isolated = no_work", "")
-    argv = ["mbr", "plain.jsonl", "--metric", "chrf", "-q"]
+    argv = ["mbr", "plain.jsonl", "-q", "--metric"]
     done = subprocess.run(
-        [sys.executable, "-c", program, "sacrebleu", *argv],
+        [sys.executable, "-c", program, "sacrebleu", *argv, "ter"],
         capture_output=True, text=True, check=False, cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 5
     # and where it is needed in the middle, it ends the run: no segment is at fault
     done = subprocess.run(
-        [sys.executable, "-c", program, "sacrebleu", "mbr", "a.jsonl", *argv[2:]],
+        [sys.executable, "-c", program, "sacrebleu", *argv, "ter:normalized=true"],
         capture_output=True, text=True, check=False, cwd=folder,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")

@@ -9,8 +9,8 @@ from decoding.minimum_risk.evidence import Evidence
 from fstmetrics import Metric
 from fstmetrics._native import chrf_scores
 from fstmetrics.contract import scores_of
-from fstmetrics.external.sacrebleu import CHRF
 from fstmetrics.ngram.bleu import BLEU
+from fstmetrics.ngram.chrf import CHRF
 from fstmetrics.pairs import JointUnits, bleu_units, chrf_units
 from lattices.arrays import Array, FloatColumn, floats
 from lattices.errors import OptionError

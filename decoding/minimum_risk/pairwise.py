@@ -44,8 +44,8 @@ def score_matrix(candidates: NBest, evidence: NBest, metric: Metric) -> FloatCol
     """Return the metric of each candidate against each sentence of evidence as its reference.
 
     Entry ``[e, c]`` is ``metric.against([evidence e]).score(candidate c)``. WER, WRR, CER, GRR,
-    PER, BLEU, BLEU-SBP and chrF score all pairs at once (``metric.pair_scores``); any other
-    metric prepares each sentence of evidence as a reference and scores the list of candidates.
+    PER, TER, BLEU, BLEU-SBP, chrF and METEOR score all pairs at once (``metric.pair_scores``); any
+    other prepares each sentence of evidence as a reference and scores the list of candidates.
     """
     if not (len(candidates) and len(evidence)):
         return np.empty((len(evidence), len(candidates)))
@@ -134,10 +134,9 @@ def highest_quality(metric: Metric) -> float | None:
     if isinstance(metric, AlignmentMetric):
         bounded = metric.insertion >= 0 and metric.deletion >= 0
         return (0.0 if metric.error_rate else 1.0) if bounded else None
-    from fstmetrics import BLEU, PER, Bllip
-    from fstmetrics.external.sacrebleu import SacreBLEUMetric
+    from fstmetrics import BLEU, CHRF, PER, TER, Bllip
 
-    if isinstance(metric, BLEU | Bllip | PER | SacreBLEUMetric):
+    if isinstance(metric, BLEU | Bllip | CHRF | PER | TER):
         return 1.0 if metric.higher_is_better else 0.0
     return None
 

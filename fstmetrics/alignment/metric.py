@@ -18,13 +18,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias,
 import numpy as np
 
 from fstmetrics._native import (
+    Corpus,
     WordMetric,
     align,
+    alignment_rows,
     list_statistics,
     number_statistics,
     soft_statistics,
 )
-from fstmetrics.contract import ROUNDING, Prepared, S, quality
+from fstmetrics.contract import ROUNDING, Prepared, S, quality, scores_of, segment_rows
+from fstmetrics.corpora import best_rows, count_workers
 from fstmetrics.list_units import ListUnits
 from fstmetrics.machine import Machine
 from fstmetrics.references import (
@@ -324,6 +327,32 @@ class AlignmentMetric(Signature):
         gain = rows[:, : self.order].sum(axis=1)
         gain -= self.insertion * insertions + self.deletion * deletions
         return (possible - gain if self.error_rate else gain), possible
+
+    def corpus_stats(
+        self,
+        hypotheses: Sequence[str | Sequence[str]],
+        references: Sequence[Iterable[Reference]],
+    ) -> FloatColumn:
+        """Return one row of statistics a segment, in one native call.
+
+        Segment by segment where a match is more than equality, or a reference is a lattice.
+        """
+        kind = type(self)
+        defining = ("against", "units", "possible")
+        if self.similarity is None and all(
+            getattr(kind, name) is getattr(AlignmentMetric, name) for name in defining
+        ):
+            corpus = Corpus(hypotheses, references)
+            if corpus.plain:
+                rows = alignment_rows(
+                    corpus, self.characters, self.spaces, *_costs(self), count_workers()
+                )
+                sign = 1.0 if self.higher_is_better else -1.0
+                rounding = 0.0 if _unit(self.insertion, self.deletion) == FINEST_UNIT else ROUNDING
+                return best_rows(
+                    rows, corpus.segment, lambda found: sign * scores_of(self, found), rounding
+                )
+        return segment_rows(self, hypotheses, references)
 
     def against(self, references: Iterable[Reference]) -> AlignmentEvaluator:
         """Return an evaluator for the references of one segment."""

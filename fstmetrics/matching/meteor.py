@@ -2,177 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
-from fstmetrics.matching.matching_metric import MatchingMetric
+from fstmetrics._native import Corpus, meteor_rows, meteor_scores, pair_meteor
+from fstmetrics.corpora import CorpusMetric, best_rows, count_workers
+from fstmetrics.list_units import ListUnits
 from fstmetrics.matching.words import stemmer, synonyms
-from fstmetrics.references import Tokens
+from fstmetrics.pairs import JointUnits
+from fstmetrics.references import Tokens, split_tokens
 from fstmetrics.signature import option
-from lattices.arrays import FloatColumn, floats
+from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError
+from lattices.spaces import NBest
 
 STAGES = ("exact", "stem", "synonym")
-#: partial alignments that are kept at each word; METEOR's own search keeps 40
-_BEAM = 500
 
-Alike = Callable[[str, str], bool]
-
-
-class _Partial(NamedTuple):
-    """An alignment of the first words; less is better."""
-
-    unmatched: int
-    crossings: int
-    chunks: int
-    pairs: tuple[int, ...]
+#: the keys of a word: words match that have one in common
+Keys = Callable[[str], Iterable[Hashable]]
+#: of one stage, keys as numbers: word ``n`` has ``key[offset[n]:offset[n + 1]]``
+StageColumns = tuple[IntColumn, IntColumn]
 
 
-def align(words: Sequence[str], others: Sequence[str], stages: Sequence[Alike]) -> tuple[int, ...]:
-    """Return the place in ``others`` that each word is matched with, -1 for none.
-
-    Each stage matches as many of the words that are left as it can, of the ways to do so one with
-    the fewest crossings: pairs of matches that are in another order in ``others``.
-    """
-    chosen = (-1,) * len(words)
-    for alike in stages:
-        taken = set(chosen)
-        free = [place for place in range(len(others)) if place not in taken]
-        known: dict[str, tuple[int, ...]] = {}
-        options: list[tuple[int, ...]] = []
-        for word, place in zip(words, chosen, strict=True):
-            if place >= 0:
-                options.append(())
-                continue
-            if word not in known:
-                known[word] = tuple(other for other in free if alike(word, others[other]))
-            options.append(known[word])
-        if any(options):
-            chosen = _stage(chosen, options)
-    return chosen
-
-
-def _stage(fixed: tuple[int, ...], options: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return an alignment that keeps what is fixed and adds as many of the options as it can."""
-    states: dict[tuple[int, int], _Partial] = {(0, -1): _Partial(0, 0, 0, ())}
-    for kept, group in zip(fixed, _groups(options), strict=True):
-        after: dict[tuple[int, int], _Partial] = {}
-        for (mask, last), partial in states.items():
-            for choice in (kept,) if group is None else group.choices(mask):
-                if choice < 0:
-                    state = mask, -1
-                    longer = partial._replace(
-                        unmatched=partial.unmatched + 1, pairs=(*partial.pairs, -1)
-                    )
-                else:
-                    state = mask | 1 << choice, choice
-                    longer = _Partial(
-                        partial.unmatched,
-                        partial.crossings + (mask >> choice).bit_count(),
-                        partial.chunks + (last < 0 or choice != last + 1),
-                        (*partial.pairs, choice),
-                    )
-                if state not in after or longer < after[state]:
-                    after[state] = longer
-        if len(after) > _BEAM:
-            best = sorted(after, key=lambda state: after[state])[:_BEAM]
-            after = {state: after[state] for state in best}
-        states = after
-    return min(states.values()).pairs
-
-
-class _Group(NamedTuple):
-    """A word, and the group of words that compete with it for places.
-
-    Attributes
-    ----------
-    wanted : tuple of int
-        The places that the word can be matched with, ascending.
-    places : int
-        All places that words of the group want, as bits.
-    alike : bool
-        Whether all its words want the same places.
-    later : int
-        How many of its words come after this one.
-    matches : int
-        How many of them can be matched at once.
-    size : int
-        How many there are.
-    """
-
-    wanted: tuple[int, ...]
-    places: int
-    alike: bool
-    later: int
-    matches: int
-    size: int
-
-    def choices(self, mask: int) -> list[int]:
-        """Return where the word can be matched if these places are taken, -1 for not at all."""
-        if not self.alike:
-            free = [each for each in self.wanted if not mask >> each & 1]
-            return free if free and self.matches == self.size else [*free, -1]
-        taken = mask & self.places
-        missing = self.matches - taken.bit_count()
-        if not missing:
-            return [-1]
-        # after the places of earlier words, before those that the later ones need
-        begin, end = taken.bit_length(), self.wanted[-missing]
-        free = [each for each in self.wanted if begin <= each <= end]
-        return [*free, -1] if self.later >= missing else free
-
-
-def _groups(options: Sequence[tuple[int, ...]]) -> list[_Group | None]:
-    """Return the group of each word that has options."""
-    groups: list[tuple[int, list[int]]] = []
-    for word, some in enumerate(options):
-        if not some:
-            continue
-        places, members = sum(1 << each for each in some), [word]
-        apart = []
-        for other, others in groups:
-            if other & places:
-                places, members = other | places, [*others, *members]
-            else:
-                apart.append((other, others))
-        groups = [*apart, (places, sorted(members))]
-    found: list[_Group | None] = [None] * len(options)
-    for places, members in groups:
-        wanted = [options[word] for word in members]
-        matches = _match(wanted)
-        for place, word in enumerate(members):
-            found[word] = _Group(
-                options[word],
-                places,
-                len(set(wanted)) == 1,
-                len(members) - place - 1,
-                matches,
-                len(members),
-            )
-    return found
-
-
-def _match(options: Sequence[tuple[int, ...]]) -> int:
-    """Return the size of a largest matching, by augmenting paths."""
-    owner: dict[int, int] = {}
-
-    def place(word: int, seen: set[int]) -> bool:
-        for each in options[word]:
-            if each not in seen:
-                seen.add(each)
-                if each not in owner or place(owner[each], seen):
-                    owner[each] = word
-                    return True
-        return False
-
-    return sum(place(word, set()) for word in range(len(options)))
+def _number_keys(keys: Iterable[Iterable[Hashable]]) -> StageColumns:
+    """Return the keys of words from 1 on; 0 is no word."""
+    number: dict[Hashable, int] = {}
+    key: list[int] = []
+    ends = [0, 0]
+    for some in keys:
+        key += [number.setdefault(each, len(number)) for each in some]
+        ends.append(len(key))
+    return ints(key), ints(ends)
 
 
 @dataclass(frozen=True, kw_only=True)
-class METEOR(MatchingMetric):
+class METEOR(CorpusMetric):
     """METEOR: a mean of unigram precision and recall, less a penalty for fragments.
 
     ``(1 - gamma (ch / m)^beta) * P R / (alpha P + (1 - alpha) R)``, for m words that are matched
@@ -180,8 +47,10 @@ class METEOR(MatchingMetric):
     each other in both sentences. Without a match the score is 0. Over a corpus matches, chunks
     and lengths are summed, each segment's against the reference that gives it the best score.
 
-    Words are matched in stages (:func:`align`): equal words first, then of those that are left
-    such with equal stems, then such that share a synset of WordNet, if its data is installed.
+    Words are matched in stages: equal words first, then of those that are left such with equal
+    stems, then such that share a synset of WordNet, if its data is installed. Each stage matches as
+    many as it can; of the ways to do so it takes one with the fewest crossings, pairs of matches
+    that are in another order in the reference.
 
     The parameters are those of Lavie and Agarwal (2007) for English, which Chiang et al. (2008)
     use, too; the first METEOR (Banerjee and Lavie 2005) is ``alpha=0.9,beta=3,gamma=0.5``. Even a
@@ -189,7 +58,8 @@ class METEOR(MatchingMetric):
     program leave it out there.
 
     Costs O(|h| x partial alignments), which is how many ways there are to match the words that
-    come more than once, at most 500. No machine: a match depends on all the others.
+    come more than once, at most 500; METEOR's own search keeps 40. No machine: a match depends on
+    all the others.
 
     Parameters
     ----------
@@ -221,6 +91,7 @@ class METEOR(MatchingMetric):
     """
 
     name: ClassVar[str] = "meteor"
+    higher_is_better: ClassVar[bool] = True
     stat_names: ClassVar[tuple[str, ...]] = ("matches", "chunks", "length", "reference length")
     alpha: float = option(0.81, always=True)
     beta: float = option(0.83, always=True)
@@ -245,45 +116,48 @@ class METEOR(MatchingMetric):
 
     def require(self) -> None:
         """Load stemmer and synonyms, or raise MissingDependencyError."""
-        _ = self._alike
+        _ = self._keys
 
     @cached_property
-    def _alike(self) -> tuple[Alike, ...]:
-        """What tells whether two words match, for each stage."""
-        found: list[Alike] = [str.__eq__]
+    def _keys(self) -> tuple[Keys, ...]:
+        """The keys by which words match, for each stage."""
+        found: list[Keys] = [lambda word: (word,)]
         names = self.stages.split("/")
         if "stem" in names:
             stem = stemmer(self.stemmer)
-            found.append(lambda word, other: stem(word) == stem(other))
+            found.append(lambda word: (stem(word),))
         if "synonym" in names:
-            synsets = synonyms()
-            found.append(lambda word, other: not synsets(word).isdisjoint(synsets(other)))
+            found.append(synonyms())
         return tuple(found)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is loaded: another process loads it again."""
-        return {key: value for key, value in self.__dict__.items() if key != "_alike"}
+        return {key: value for key, value in self.__dict__.items() if key != "_keys"}
 
-    def row(self, words: Tokens, references: Sequence[Tokens]) -> FloatColumn:
+    def prepare(self, sentence: str | Sequence[str]) -> str | Tokens:
+        """Return a sentence as it is; its words are put in lower case one by one."""
+        return sentence if isinstance(sentence, str) else split_tokens(sentence)
+
+    def _stage_columns(self, symbols: Sequence[str]) -> list[StageColumns]:
+        words = [word.lower() for word in symbols] if self.lowercase else symbols
+        return [_number_keys(map(keys, words)) for keys in self._keys]
+
+    def rows(self, corpus: Corpus) -> FloatColumn:
         """Return the statistics against the reference that scores best, the first of equals."""
-        return max((self._pair(words, each) for each in references), key=self.score)
+        symbols, unit, offset, reference, reference_offset = corpus.words()
+        segment = corpus.segment
+        found = meteor_rows(
+            unit, offset, reference, reference_offset, segment, self._stage_columns(symbols),
+            count_workers(),
+        )  # fmt: skip
+        return best_rows(found, segment, self.scores)
 
-    def _pair(self, words: Tokens, reference: Tokens) -> FloatColumn:
-        """Return matches, chunks and both lengths."""
-        places = align(words, reference, self._alike)
-        matches, chunks, last = 0, 0, -1
-        for place in places:
-            if place >= 0:
-                matches += 1
-                chunks += last < 0 or place != last + 1
-            last = place
-        return floats([matches, chunks, len(words), len(reference)])
+    def pair_scores(self, candidates: NBest, evidence: NBest) -> FloatColumn:
+        """Return the score of each candidate (columns) against each sentence of evidence (rows)."""
+        joint = JointUnits(candidates, evidence, ListUnits.of_words)
+        stages = self._stage_columns(joint.symbols)
+        return floats(pair_meteor(joint.columns, stages, self.alpha, self.beta, self.gamma))
 
-    def score(self, stats: FloatColumn) -> float:
-        """Return METEOR from one row of statistics or a sum of rows."""
-        matches, chunks, length, reference = (float(value) for value in stats)
-        if not matches:
-            return 0.0
-        precision, recall = matches / length, matches / reference
-        mean = precision * recall / (self.alpha * precision + (1.0 - self.alpha) * recall)
-        return float((1.0 - self.gamma * (chunks / matches) ** self.beta) * mean)
+    def scores(self, rows: FloatColumn) -> FloatColumn:
+        """Return METEOR of each row of statistics."""
+        return floats(meteor_scores(floats(rows), self.alpha, self.beta, self.gamma))

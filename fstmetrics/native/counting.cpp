@@ -64,12 +64,7 @@ void bind_ngrams(nb::module_& module) {
                 std::span<const std::int32_t> segment, std::size_t order, int length, bool strict) {
         const Corpus corpus{sentences_of(unit, offset), sentences_of(reference, reference_offset),
                             segment};
-        // segments are cut from the references as sentences from units
-        const std::vector<Unit> none(corpus.references.size());
-        check({none, segment});
-        if (segment.size() != corpus.sentences.size() + 1) {
-          throw option_error("not as many lists of references as sentences");
-        }
+        check_corpus(corpus);
         return Grid<double>{match_corpus(corpus, order, length_of(length), strict),
                             corpus.sentences.size(), 2 * order + 2};
       }),

@@ -11,4 +11,6 @@ NB_MODULE(_native, module) {
   fstmetrics::bind_counting(module);
   fstmetrics::bind_pairs(module);
   fstmetrics::bind_similarity(module);
+  // takes the pairs
+  fstmetrics::bind_corpora(module);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -122,6 +123,73 @@ class ReferenceLengths {
   std::vector<double> lengths_;
 };
 
+// Clipped n-gram matches of two sentences, for any number of them: the n-grams of one are numbered
+// in a table that is kept.
+class NGramCounts {
+ public:
+  // Return the matches of orders 1..order.
+  std::span<const std::int64_t> match(std::span<const Unit> sentence,
+                                      std::span<const Unit> reference, std::size_t order) {
+    matches_.assign(order, 0);
+    make_room(order * reference.size());
+    for (std::size_t begin = 0; begin < reference.size(); ++begin) {
+      std::int32_t node = 0;
+      const auto end = std::min(begin + order, reference.size());
+      for (auto at = begin; at < end; ++at) {
+        auto& slot = find(node, reference[at]);
+        if (slot.stamp != stamp_) slot = {key(node, reference[at]), stamp_, ++nodes_, 0};
+        ++slot.left;
+        node = slot.node;
+      }
+    }
+    for (std::size_t begin = 0; begin < sentence.size(); ++begin) {
+      std::int32_t node = 0;
+      const auto end = std::min(begin + order, sentence.size());
+      for (auto at = begin; at < end; ++at) {
+        auto& slot = find(node, sentence[at]);
+        if (slot.stamp != stamp_) break;
+        if (slot.left > 0) {
+          --slot.left;
+          ++matches_[at - begin];
+        }
+        node = slot.node;
+      }
+    }
+    return matches_;
+  }
+
+ private:
+  // An n-gram: that without its last unit, and the unit.
+  struct Slot {
+    std::uint64_t key = 0;
+    std::uint32_t stamp = 0;
+    std::int32_t node = 0, left = 0;
+  };
+
+  static std::uint64_t key(std::int32_t node, Unit unit) { return lattices::pair_key(node, unit); }
+
+  // Have twice as many slots as there may be n-grams, all free.
+  void make_room(std::size_t ngrams) {
+    nodes_ = 0;
+    if (slot_.empty() || 2 * ngrams > slot_.size() || ++stamp_ == 0) {
+      slot_.assign(std::bit_ceil(std::max(2 * ngrams, slot_.size() + 1)), {});
+      stamp_ = 1;
+    }
+  }
+  Slot& find(std::int32_t node, Unit unit) {
+    const auto wanted = key(node, unit);
+    const auto mask = slot_.size() - 1;
+    auto place = lattices::MixedHash()(wanted) & mask;
+    while (slot_[place].stamp == stamp_ && slot_[place].key != wanted) place = (place + 1) & mask;
+    return slot_[place];
+  }
+
+  std::vector<Slot> slot_;
+  std::uint32_t stamp_ = 0;
+  std::int32_t nodes_ = 0;
+  std::vector<std::int64_t> matches_;
+};
+
 // The n-grams of the references of one segment.
 class NGrams {
  public:
@@ -198,6 +266,17 @@ struct Corpus {
   Sentences sentences, references;
   std::span<const std::int32_t> segment;
 };
+
+inline void check_corpus(const Corpus& corpus) {
+  check(corpus.sentences);
+  check(corpus.references);
+  // segments are cut from the references as sentences from units
+  const std::vector<Unit> none(corpus.references.size());
+  check({none, corpus.segment});
+  if (corpus.segment.size() != corpus.sentences.size() + 1) {
+    throw lattices::option_error("not as many lists of references as sentences");
+  }
+}
 
 inline std::vector<double> match_corpus(const Corpus& corpus, std::size_t order,
                                         EffectiveLength length, bool strict) {

@@ -107,10 +107,9 @@ inline void strip_common(std::span<const Trie::Node>& one, std::span<const Trie:
   const auto prefix = common_prefix(one, other);
   one = one.subspan(prefix);
   other = other.subspan(prefix);
-  while (!one.empty() && !other.empty() && one.back() == other.back()) {
-    one = one.first(one.size() - 1);
-    other = other.first(other.size() - 1);
-  }
+  const auto suffix = common_suffix(one, other);
+  one = one.first(one.size() - suffix);
+  other = other.first(other.size() - suffix);
 }
 
 // Clipped matches of all orders, by evidence, order and candidate, and the lengths of the

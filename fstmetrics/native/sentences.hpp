@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -32,11 +33,30 @@ struct Sentences {
   }
 };
 
-inline std::size_t common_prefix(std::span<const Unit> one, std::span<const Unit> other) {
+// How many units two sentences have in common at their beginnings, and at their ends.
+template <class Each>
+std::size_t common_prefix(std::span<const Each> one, std::span<const Each> other) {
   const auto most = std::min(one.size(), other.size());
+  // a few at a time, as vectors
+  constexpr std::size_t some = 32 / sizeof(Each);
   std::size_t common = 0;
+  const auto same = [&] { return std::memcmp(&one[common], &other[common], 32) == 0; };
+  while (common + some <= most && same()) common += some;
   while (common < most && one[common] == other[common]) ++common;
   return common;
+}
+
+template <class Each>
+std::size_t common_suffix(std::span<const Each> one, std::span<const Each> other) {
+  const auto most = std::min(one.size(), other.size());
+  one = one.last(most);
+  other = other.last(most);
+  constexpr std::size_t some = 32 / sizeof(Each);
+  auto rest = most;
+  const auto same = [&] { return std::memcmp(&one[rest - some], &other[rest - some], 32) == 0; };
+  while (rest >= some && same()) rest -= some;
+  while (rest > 0 && one[rest - 1] == other[rest - 1]) --rest;
+  return most - rest;
 }
 
 // Refuse offsets that lead outside, and negative units: what a native function indexes is checked

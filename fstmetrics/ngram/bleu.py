@@ -13,6 +13,7 @@ import numpy as np
 from fstmetrics import pairs
 from fstmetrics._native import NGrams, bleu_scores, corpus_matches
 from fstmetrics.contract import SCORING, ClippedMatches, offers
+from fstmetrics.corpora import pair_segments
 from fstmetrics.external.tokenizers import NO_TOKENIZER, WORD_BY_WORD, check_tokenizer, tokenizer
 from fstmetrics.list_units import ListUnits
 from fstmetrics.references import (
@@ -86,17 +87,6 @@ def smoothing_value(smooth: str, value: float) -> float:
     return float(value) or default
 
 
-def pair_counts(
-    hypotheses: Sequence[str | Sequence[str]], references: Sequence[Iterable[Reference]]
-) -> list[tuple[str | Sequence[str], Iterable[Reference]]]:
-    """Return the segments of a corpus; as many lists of references as hypotheses."""
-    if len(hypotheses) != len(references):
-        raise OptionError(
-            f"{len(hypotheses)} hypotheses, but references for {len(references)} segments"
-        )
-    return list(zip(hypotheses, references, strict=True))
-
-
 def corpus_rows(
     metric: BLEU,
     hypotheses: Sequence[str | Sequence[str]],
@@ -106,7 +96,7 @@ def corpus_rows(
 
     All units are numbered in one dictionary, and all n-grams counted in one native call.
     """
-    segments = pair_counts(hypotheses, references)
+    segments = pair_segments(hypotheses, references)
     number: dict[str, int] = {}
     known, get = number.setdefault, number.get
     reference_unit: list[int] = []
@@ -315,7 +305,7 @@ class BLEU(Signature):
         """
         if type(self).against is BLEU.against:
             return corpus_rows(self, hypotheses, references)
-        rows = [self.stats(*segment) for segment in pair_counts(hypotheses, references)]
+        rows = [self.stats(*segment) for segment in pair_segments(hypotheses, references)]
         return floats(np.reshape(rows, (len(rows), len(self.stat_names))))
 
     def reference_units(self, references: Iterable[Reference]) -> list[Tokens]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from decoding.training.hope_fear import hope_fear, hope_fears
 from fstmetrics import BLEU, BLEUSBP, GRR, WER, WRR, DocumentBLEU
-from fstmetrics.external.sacrebleu import CHRF
+from fstmetrics.ngram.chrf import CHRF
 from lattices import Forest, Hypothesis, Lattice, NBest
 from lattices.errors import OptionError
 from tests.judges import linear_gain

@@ -13,7 +13,7 @@ from decoding.training.hope_fear import hope_fear
 from decoding.training.margin_updates import Constraint, margin
 from decoding.training.mira import MIRA, multipliers
 from fstmetrics import BLEU, GRR, WER
-from fstmetrics.external.sacrebleu import CHRF
+from fstmetrics.ngram.chrf import CHRF
 from lattices import Hypothesis, NBest
 from lattices.errors import OptionError
 from tests.decoding.training.learner_laws import (
