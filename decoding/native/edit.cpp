@@ -88,8 +88,7 @@ class EditTable {
       const auto& [found, score, features, too_large] = answers[place];
       result.append(nb::make_tuple(words_of(strings[place], found.minimum.words), score,
                                    nb::tuple(nb::cast(found.minimum.objectives)),
-                                   found.minimum.settled, found.minimum.proven,
-                                   one_best(place)));
+                                   found.minimum.settled, found.minimum.proven, one_best(place)));
     }
     return result;
   }
@@ -155,7 +154,8 @@ void bind_edit(nb::module_& module) {
                   "tuple[str, ...] | None]]"),
           "Return of each the words, the model score (-inf for a sentence that is not there), the\n"
           "expected edits of all sentences on the way, whether no change is left that lowers\n"
-          "them, whether bands were proven wide enough, and the words of the model's best path, if the search began with them.")
+          "them, whether bands were proven wide enough, and the words of the model's best path, if "
+          "the search began with them.")
       .def("arcs", &EditTable::arcs, "place"_a,
            nb::sig("def arcs(self, place: int) -> tuple[int, ...]"),
            "Return the arcs of the best path of the sentence, if it has one.")
