@@ -172,9 +172,8 @@ def run(
     if batch_records is not None and batch_records < 1:
         raise OptionError(f"batch_records is at least 1, not {batch_records}")
     inputs = paths if isinstance(paths, Inputs) else Inputs(paths, format, shared_files)
-    elsewhere = workers > 1 or executor is not None
     pace = BatchSizer(batch_records)
-    cut = batches(inputs.chunks(on_read, pace, elsewhere), pace)
+    cut = batches(inputs.chunks(on_read, pace), pace)
     work = _Work(task, dict(options or {}))
     done = ResumePoint() if earlier is None else earlier
     found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes, warn or _warn)
