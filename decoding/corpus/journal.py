@@ -39,7 +39,7 @@ from lattices.formats.streams import (
 from lattices.optional import blake2b
 
 #: of the journal: an older one is refused
-VERSION = 2
+VERSION = 3
 #: seconds between two entries; what is done in between is done again after a fall
 INTERVAL = 1.0
 #: failures after which an entry is made, so that there are never more in memory
