@@ -18,14 +18,17 @@ from decoding.cli.arguments import (
     add_workers,
     explain_nothing_done,
     make_settler,
+    positive,
     report_failures,
 )
 from decoding.cli.terminal import detail, is_verbose, note, progress, say
 
 if TYPE_CHECKING:
+    from decoding.corpus.inputs import Inputs
     from decoding.corpus.journal import Journal
     from decoding.corpus.outcomes import Failures
     from decoding.corpus.runner import Done, Failure, Processing, ResumePoint, Segment
+    from decoding.corpus.shards import ShardedRun
     from decoding.corpus.table import SummedTask, Totals
     from decoding.corpus.writers import Writer
     from fstmetrics import Metric
@@ -65,6 +68,24 @@ def add_resuming(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="continue an interrupted run with the same arguments, from its journal beside OUT",
     )
+    add_sharding(parser)
+
+
+def add_sharding(parser: argparse.ArgumentParser) -> None:
+    """Add whether shards are worked on and written by themselves."""
+    parser.add_argument(
+        "--shards",
+        metavar="N",
+        type=positive,
+        help="cut the input into about N shards; workers write each by itself, and --resume goes "
+        "by shard; the output is the same (default: some, where workers get 256 MB of files or "
+        "more; else all is put in order as it comes)",
+    )
+    parser.add_argument(
+        "--partitioned",
+        action="store_true",
+        help="leave a file for each shard: OUT is a new folder",
+    )
 
 
 def check_running(arguments: argparse.Namespace) -> None:
@@ -96,25 +117,12 @@ def corpus_outcomes(
     earlier: ResumePoint | None = None,
 ) -> Iterator[Iterator[Done[R] | Failure]]:
     """Do a task as the arguments say, with progress on a terminal."""
-    from decoding.corpus.runner import Failure, Inputs
+    from decoding.corpus.runner import Failure
     from decoding.corpus.runner import run as run_corpus
 
-    inputs = Inputs(arguments.paths, arguments.input_format, tell=note)
-    _check_formats(inputs.files, arguments.input_format)
-    if is_verbose():
-        _tell_inputs(inputs.files, arguments)
+    inputs = open_inputs(arguments)
     with ExitStack() as stack:
-        cluster: dict[str, Any] = {"workers": arguments.workers}
-        if arguments.dask:
-            from decoding.corpus.dask import dask_executor
-
-            def say_so(seconds: float) -> None:
-                where = f"the Dask scheduler {arguments.dask!r}"
-                say(f"{where} has no workers: waiting for one, up to {seconds:.0f} s")
-
-            executor = stack.enter_context(dask_executor(arguments.dask, say_so))
-            cluster = {"workers": executor.workers, "executor": executor}
-            inputs.shared_files = executor.can_open(inputs.files)
+        cluster = open_cluster(arguments, inputs, stack)
         shown = stack.enter_context(progress(inputs.bytes, wanted=not arguments.quiet))
         # all that was imported stays: looking through it for garbage, again and again while
         # results come in, is time lost, and workers would get copies of what is only looked at
@@ -144,6 +152,32 @@ def corpus_outcomes(
                 say(f"warning: {problem}")
 
         yield watched()
+
+
+def open_inputs(arguments: argparse.Namespace) -> Inputs:
+    """Return the files to read; whatever they need has to be there."""
+    from decoding.corpus.inputs import Inputs
+
+    inputs = Inputs(arguments.paths, arguments.input_format, tell=note)
+    _check_formats(inputs.files, arguments.input_format)
+    if is_verbose():
+        _tell_inputs(inputs.files, arguments)
+    return inputs
+
+
+def open_cluster(arguments: argparse.Namespace, inputs: Inputs, stack: ExitStack) -> dict[str, Any]:
+    """Return who works: how many workers, and their executor if they are not processes of ours."""
+    if not arguments.dask:
+        return {"workers": arguments.workers}
+    from decoding.corpus.dask import dask_executor
+
+    def say_so(seconds: float) -> None:
+        where = f"the Dask scheduler {arguments.dask!r}"
+        say(f"{where} has no workers: waiting for one, up to {seconds:.0f} s")
+
+    executor = stack.enter_context(dask_executor(arguments.dask, say_so))
+    inputs.shared_files = executor.can_open(inputs.files)
+    return {"workers": executor.workers, "executor": executor}
 
 
 def _tell_inputs(files: Sequence[str], arguments: argparse.Namespace) -> None:
@@ -218,7 +252,7 @@ def _resumable_output(
 
     ``on_failure`` is given every failure of the run that is resumed.
     """
-    from decoding.corpus.journal import Journal, open_journalled
+    from decoding.corpus.journal import Journal, drop_shards, has_plan, open_journalled
     from lattices.errors import EngineError
 
     resume = getattr(arguments, "resume", None)
@@ -229,6 +263,8 @@ def _resumable_output(
             yield Journal(stream)
         return
     with open_journalled(arguments.output, stamp, resume=resume, on_failure=on_failure) as journal:
+        if not resume and has_plan(arguments.output):
+            drop_shards(arguments.output)
         if resume:
             done = journal.earlier.outcomes
             note(f"going on after {done} segments" if done else "there is nothing to resume")
@@ -238,6 +274,20 @@ def _resumable_output(
             if journal.has_entries:
                 say("interrupted; the same command with --resume goes on from here")
             raise
+
+
+def find_shards(arguments: argparse.Namespace, watched: str = "") -> ShardedRun | None:
+    """Return how to run by shards, None if all is to be put in order as it comes.
+
+    ``watched`` says what is done with each result by this process; then the latter is needed.
+    """
+    asked = getattr(arguments, "shards", None) or getattr(arguments, "partitioned", False)
+    several = arguments.workers > 1 or arguments.dask
+    if not (asked or getattr(arguments, "resume", False) or several):
+        return None
+    from decoding.cli.sharding import choose_shards
+
+    return choose_shards(arguments, watched) if hasattr(arguments, "shards") else None
 
 
 def file_stamps(paths: list[str]) -> list[list[Any]]:
@@ -321,12 +371,15 @@ def write_results(
     conclude: Callable[[Totals], dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Do a task over the corpus, write its results and the summary, and return the latter."""
-    from decoding.corpus.outcomes import Failure
+    from decoding.corpus.outcomes import Done, Failure
     from decoding.corpus.table import Totals
-    from decoding.corpus.writers import WrittenTask
+    from decoding.corpus.writers import ResultLines, WrittenTask
     from lattices.formats.streams import open_output
 
     totals, references = Totals(task.layout), task.references
+    lines = ResultLines(totals, arguments.format == "text")
+    written = WrittenTask(task, dict(writers), kept)
+    settle = make_settler(references, arguments, required=required)
     with ExitStack() as stack:
         path = getattr(arguments, "summary", None)
         summary_file = _SummaryFile(stack.enter_context(open_output(path))) if path else None
@@ -336,37 +389,43 @@ def write_results(
             if summary_file is not None:
                 summary_file.add(failure)
 
-        journal = stack.enter_context(
-            _resumable_output(arguments, dict(stamp or {}), count_earlier)
-        )
-        outcomes = stack.enter_context(
-            corpus_outcomes(
-                WrittenTask(task, dict(writers), kept),
-                arguments,
-                first=make_settler(references, arguments, required=required),
-                earlier=journal.earlier,
+        conclude = conclude or task.summary
+        sharded = find_shards(arguments, "" if watch is iter else done)
+        if sharded is not None:
+            from decoding.cli.sharding import run_shards
+
+            totals.start(None)
+            of_run = run_shards(
+                sharded, written, lines, arguments,
+                first=settle, stamp=stamp, suffix=f".{arguments.format}",
+            )  # fmt: skip
+            found = stack.enter_context(of_run)
+            if summary_file is not None:
+                for failure in found:
+                    summary_file.add(failure)
+            check_results(totals, references, done)
+            summary = conclude(totals)
+        else:
+            journal = stack.enter_context(
+                _resumable_output(arguments, dict(stamp or {}), count_earlier)
             )
-        )
-        totals.start(journal.state)
-        rows: list[dict[str, Any]] = []
-        for outcome in totals.watch(watch(outcomes)):
-            data = b""
-            if isinstance(outcome, Failure):
-                # plain text has no ids: an empty line keeps line i that of segment i, and what is
-                # wrong with a whole file is no segment
-                if arguments.format == "text" and outcome.position >= 0:
-                    data = b"\n"
-                if summary_file is not None:
+            outcomes = stack.enter_context(
+                corpus_outcomes(written, arguments, first=settle, earlier=journal.earlier)
+            )
+            totals.start(journal.state)
+            rows: list[dict[str, Any]] = []
+            for outcome in totals.watch(watch(outcomes)):
+                if isinstance(outcome, Failure) and summary_file is not None:
                     summary_file.add(outcome)
-            elif arguments.format in TABULAR:
-                rows += outcome.result["lines"]
-            else:
-                data = "".join(outcome.result["lines"]).encode("utf-8")
-            journal.write(outcome, data)
-            if journal.is_due:
-                journal.enter(totals.state())
-        check_results(totals, references, done)
-        summary = (conclude or task.summary)(totals)
+                if isinstance(outcome, Done) and arguments.format in TABULAR:
+                    rows += outcome.result["lines"]
+                    journal.write(outcome, b"")
+                else:
+                    journal.write(outcome, lines.lines(outcome))
+                if journal.is_due:
+                    journal.enter(totals.state())
+            check_results(totals, references, done)
+            summary = conclude(totals)
         if arguments.format in TABULAR:
             from decoding.cli.tables import tabular
             from decoding.frames import columns_of

@@ -49,25 +49,28 @@ class DaskExecutor(Executor):
         return bool(seen) and all(seen.values())
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Send a call away; the result is fetched when it is asked for."""
+        """Send a call away."""
         if fn is not self._callable:
             self._callable, self._sent = fn, self._client.submit(_itself, fn, pure=False)
         return _Fetched(self._client.submit(_call, self._sent, args, kwargs, pure=False))
 
 
 class _Fetched(Future[Any]):
-    """A result on the cluster."""
+    """A result on the cluster, which is fetched when it is there."""
 
     def __init__(self, future: Any) -> None:
         super().__init__()
         self._future = future
+        future.add_done_callback(self._fetch)
 
-    def result(self, timeout: float | None = None) -> Any:
+    def _fetch(self, future: Any) -> None:
         distributed = require("distributed", "dask")
         try:
-            return self._future.result(timeout)
+            self.set_result(future.result())
         except (distributed.KilledWorker, distributed.CancelledError) as problem:
-            raise BrokenExecutor(str(problem)) from problem
+            self.set_exception(BrokenExecutor(str(problem)))
+        except BaseException as problem:
+            self.set_exception(problem)
 
     def cancel(self) -> bool:
         self._future.cancel()

@@ -446,11 +446,12 @@ class Inputs:
         filled = 0.0
         for piece, size in zip(self.pieces, sizes, strict=True):
             for part in self._parts(piece, size / share):
-                if groups[-1] and filled >= share:
+                more = part.share(size)
+                if groups[-1] and filled + more / 2 > share:
                     groups.append([])
-                    filled -= share
+                    filled = 0.0
                 groups[-1].append(part)
-                filled += part.share(size)
+                filled += more
         return [self.part(group) for group in groups]
 
     def _parts(self, piece: Piece, shares: float) -> list[Piece]:

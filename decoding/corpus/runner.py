@@ -174,9 +174,14 @@ def run(
     inputs = paths if isinstance(paths, Inputs) else Inputs(paths, format, shared_files)
     pace = BatchSizer(batch_records)
     cut = batches(inputs.chunks(on_read, pace), pace)
-    work = _Work(task, dict(options or {}))
+    work = Work(task, dict(options or {}))
     done = ResumePoint() if earlier is None else earlier
-    found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes, warn or _warn)
+
+    def tell(shared: Overlap) -> None:
+        if shared.problem:
+            (warn or _warn)(shared.problem)
+
+    found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes, tell)
     return _refuse_repeats(found, done.seen)
 
 
@@ -184,7 +189,35 @@ def _warn(problem: str) -> None:
     warnings.warn(problem, VocabularyWarning, stacklevel=2)
 
 
-class _Work:
+def run_share(
+    work: Work, share: Inputs, seen: SeenIds, tell: Callable[[Overlap], None]
+) -> Iterator[Done[Any] | Failure]:
+    """Do some work here for a share of a corpus, whose segments may not have the ids ``seen``.
+
+    ``tell`` is called in the end with what references and spaces have in common.
+    """
+    pace = BatchSizer()
+    cut = batches(share.chunks(pace=pace), pace)
+    return _refuse_repeats(_outcomes(work, cut, pace, 1, None, None, 0, tell), seen)
+
+
+def show_first(work: Work, inputs: Inputs, first: Callable[[Iterator[Segment]], None]) -> None:
+    """Call a function with the segments of the first batch that has any."""
+    pace = BatchSizer()
+    for batch in batches(inputs.chunks(pace=pace), pace):
+        if _show(work, batch, first):
+            return
+
+
+def _show(work: Work, batch: Batch, first: Callable[[Iterator[Segment]], None]) -> bool:
+    segments = (part for part in work.parse(batch) if isinstance(part, Segment))
+    segment = next(segments, None)
+    if segment is not None:
+        first(chain([segment], segments))
+    return segment is not None
+
+
+class Work:
     """What is done with a batch, wherever that is."""
 
     def __init__(self, task: Any, options: dict[str, Any]) -> None:
@@ -217,21 +250,18 @@ class _Work:
 
 
 def _outcomes(
-    work: _Work,
+    work: Work,
     cut: Iterator[Batch],
     pace: BatchSizer,
     workers: int,
     executor: Executor | None,
     first: Callable[[Iterator[Segment]], None] | None,
     skipped: int,
-    warn: Callable[[str], None],
+    tell: Callable[[Overlap], None],
 ) -> Iterator[Done[Any] | Failure]:
     if first is not None:
         for batch in cut:
-            segments = (part for part in work.parse(batch) if isinstance(part, Segment))
-            segment = next(segments, None)
-            if segment is not None:
-                first(chain([segment], segments))
+            if _show(work, batch, first):
                 cut = chain([batch], cut)
                 break
             # nothing in it can be parsed: there is nothing to process
@@ -244,12 +274,11 @@ def _outcomes(
             pace.learn(len(outcomes), seconds)
             shared = max(shared, overlap)
             yield from outcomes
-    if shared.problem:
-        warn(shared.problem)
+    tell(shared)
 
 
 def _work_batch(
-    work: _Work, left: Iterator[Batch], workers: int, executor: Executor | None
+    work: Work, left: Iterator[Batch], workers: int, executor: Executor | None
 ) -> Generator[_Worked, None, None]:
     if executor is not None:
         submit = executor.submit
@@ -257,34 +286,41 @@ def _work_batch(
     elif workers == 1:
         yield from map(work, left)
     else:
-        from concurrent.futures import ProcessPoolExecutor
-        from multiprocessing import Pipe
+        with process_pool(workers, work) as submit_held:
+            yield from _in_order(lambda batch: submit_held(_employ_pool, batch), left, workers)
 
-        end, stop = Pipe(duplex=False)
-        with (
-            end,
-            stop,
-            ProcessPoolExecutor(workers, initializer=_employ, initargs=(work, end)) as pool,
-        ):
-            results: Any = pool._result_queue
 
-            def submit_held(batch: Batch) -> Future[_Worked]:
-                with _hold_signals():
-                    submitted = pool.submit(_employ_pool, batch)
-                if len(pool._processes) == workers:
-                    # if a worker dies while it writes, the end of the others tells the reader that
-                    # no more comes; it would wait forever while this process could write, too
-                    results._writer.close()
-                return submitted
+@contextmanager
+def process_pool(workers: int, work: Work | None = None) -> Iterator[Callable[..., Future[Any]]]:
+    """Start processes, and yield what submits a call to them; they end with this one."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import Pipe
 
-            try:
-                yield from _in_order(submit_held, left, workers)
-            except BaseException:
-                # the pool would wait for those at work, and forever for one that waits for a lock
-                # which another has died with
-                stop.send(None)
+    end, stop = Pipe(duplex=False)
+    with (
+        end,
+        stop,
+        ProcessPoolExecutor(workers, initializer=_employ, initargs=(work, end)) as pool,
+    ):
+        results: Any = pool._result_queue
+
+        def submit_held(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+            with _hold_signals():
+                submitted = pool.submit(function, *arguments)
+            if len(pool._processes) == workers:
+                # if a worker dies while it writes, the end of the others tells the reader that
+                # no more comes; it would wait forever while this process could write, too
                 results._writer.close()
-                raise
+            return submitted
+
+        try:
+            yield submit_held
+        except BaseException:
+            # the pool would wait for those at work, and forever for one that waits for a lock
+            # which another has died with
+            stop.send(None)
+            results._writer.close()
+            raise
 
 
 def _in_order(
@@ -320,7 +356,7 @@ def _in_order(
             future.cancel()
 
 
-_work: _Work
+_work: Work
 
 
 @contextmanager
@@ -341,12 +377,13 @@ def _ending() -> list[signal.Signals]:
     return [number for number in signal.valid_signals() if callable(signal.getsignal(number))]
 
 
-def _employ(work: _Work, end: Connection) -> None:
+def _employ(work: Work | None, end: Connection) -> None:
     """Make a worker process ready: the task comes once, not with every batch."""
     import threading
 
     global _work
-    _work = work
+    if work is not None:
+        _work = work
     # a signal ends a worker without a word: the parent has its own to say; what the parent ignores,
     # as nohup has it do, ends neither
     ending = _ending()
