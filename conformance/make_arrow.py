@@ -81,7 +81,8 @@ LIST = {
 }  # fmt: skip
 LIST_MEANS = {
     "kind": "nbest", "id": "list", "references": ["the cat"],
-    "entries": [path("the cat", -1.0, {"lm": -4.0}), path("cat", -2.0, {}), path("", -3.0, {"lm": 1.0})],
+    "entries": [path("the cat", -1.0, {"lm": -4.0}), path("cat", -2.0, {}),
+                path("", -3.0, {"lm": 1.0})],
 }  # fmt: skip
 FOREST = {
     "id": "forest", "kind": "forest", "nodes": 2, "root": 1, "head": [0, 0, 1], "tail": [0],
@@ -93,8 +94,20 @@ FOREST_MEANS = {
     "kind": "forest", "id": "forest", "nodes": 2, "edges": 3,
     "derivations": [path("the cat", -2.0), path("the dog", -2.5)],
 }  # fmt: skip
-LEAST = {"src": [0, 1], "dst": [1, 2], "label": ["the", "cat"], "score": [-0.5, -1.5], "final": [NO, NO, 0.0]}
-LEAST_MEANS = {"kind": "lattice", "id": "", "states": 3, "arcs": 2, "paths": [path("the cat", -2.0)]}
+LEAST = {
+    "src": [0, 1],
+    "dst": [1, 2],
+    "label": ["the", "cat"],
+    "score": [-0.5, -1.5],
+    "final": [NO, NO, 0.0],
+}
+LEAST_MEANS = {
+    "kind": "lattice",
+    "id": "",
+    "states": 3,
+    "arcs": 2,
+    "paths": [path("the cat", -2.0)],
+}
 
 
 def but(row, **changes):
@@ -144,15 +157,21 @@ FILES = {
 REFUSED = {
     "version": ("a version that is not known", table([LEAST], version="2")),
     "missing": ("no column of scores", table([but(LEAST, score=...)])),
-    "numbers": ("labels that are numbers", table([{**LEAST, "label": [1, 2]}], {**TYPES, "label": INTS})),
+    "numbers": ("labels that are numbers",
+                table([but(LEAST, label=[1, 2])], {**TYPES, "label": INTS})),
     "twice": ("two columns of one name", table([LEAST]).append_column("score", pa.array([[0.0]]))),
 }  # fmt: skip
 
 
 def save(folder, name, made, expected):
-    with pa.OSFile(str(folder / f"{name}.arrow"), "wb") as sink, pa.ipc.new_file(sink, made.schema) as writer:
+    with (
+        pa.OSFile(str(folder / f"{name}.arrow"), "wb") as sink,
+        pa.ipc.new_file(sink, made.schema) as writer,
+    ):
         writer.write_table(made)
-    (folder / f"{name}.json").write_text(json.dumps(expected, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    (folder / f"{name}.json").write_text(
+        json.dumps(expected, ensure_ascii=False, indent=1) + "\n", "utf-8"
+    )
 
 
 def main(folder):
