@@ -43,7 +43,7 @@ def table(rows, types=TYPES, version="1"):
             columns.append(words_column(values))
         else:
             columns.append(pa.array(values, types[name]))
-    fields = [pa.field(name, each.type) for name, each in zip(names, columns)]
+    fields = [pa.field(name, each.type) for name, each in zip(names, columns, strict=True)]
     metadata = None if version is None else {"fstmetrics.format": version}
     return pa.table(columns, schema=pa.schema(fields, metadata=metadata))
 
@@ -103,7 +103,7 @@ LEAST = {
 }
 LEAST_MEANS = {
     "kind": "lattice",
-    "id": "",
+    "id": "0",
     "states": 3,
     "arcs": 2,
     "paths": [path("the cat", -2.0)],
@@ -151,7 +151,8 @@ FILES = {
               [{**LEAST_MEANS, "id": "order"}]),
     "errors": ("a row an error; the rows before and after are read",
                table([LEAST, *(row for row, _ in BAD), LEAST]),
-               [LEAST_MEANS, *({"error": what} for _, what in BAD), LEAST_MEANS]),
+               [LEAST_MEANS, *({"error": what} for _, what in BAD),
+                {**LEAST_MEANS, "id": str(len(BAD) + 1)}]),
 }  # fmt: skip
 #: files that are refused as a whole
 REFUSED = {
