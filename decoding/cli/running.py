@@ -11,16 +11,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias, TypeVar
 
-from decoding.cli.arguments import (
-    SENTENCES,
-    STANDARD,
-    TABULAR,
-    add_workers,
-    explain_nothing_done,
-    make_settler,
-    positive,
-    report_failures,
-)
+from decoding.cli.arguments import explain_nothing_done, make_settler, report_failures
+from decoding.cli.option_table import SENTENCES, STANDARD, TABULAR
 from decoding.cli.terminal import detail, is_verbose, note, progress, say
 
 if TYPE_CHECKING:
@@ -48,44 +40,6 @@ class _Counted(Protocol):
     def segments(self) -> int: ...
     @property
     def failures(self) -> Failures: ...
-
-
-def add_running(parser: argparse.ArgumentParser) -> None:
-    """Add who does the work."""
-    add_workers(parser)
-    parser.add_argument(
-        "--dask",
-        metavar="ADDRESS",
-        help="scheduler address (tcp://host:8786) or scheduler file of a Dask cluster to run on, "
-        "instead of --workers",
-    )
-
-
-def add_resuming(parser: argparse.ArgumentParser) -> None:
-    """Add whether to go on with what is there."""
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue an interrupted run with the same arguments, from its journal beside OUT",
-    )
-    add_sharding(parser)
-
-
-def add_sharding(parser: argparse.ArgumentParser) -> None:
-    """Add whether shards are worked on and written by themselves."""
-    parser.add_argument(
-        "--shards",
-        metavar="N",
-        type=positive,
-        help="cut the input into about N shards; workers write each by itself, and --resume goes "
-        "by shard; the output is the same (default: some, where workers get 256 MB of files or "
-        "more; else all is put in order as it comes)",
-    )
-    parser.add_argument(
-        "--partitioned",
-        action="store_true",
-        help="leave a file for each shard: OUT is a new folder",
-    )
 
 
 def check_running(arguments: argparse.Namespace) -> None:

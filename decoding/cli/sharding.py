@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.arguments import STANDARD, TABULAR
+from decoding.cli.option_table import STANDARD, TABULAR
 from decoding.cli.running import open_cluster, open_inputs
 from decoding.cli.terminal import detail, note, progress, say
 from lattices.errors import EngineError
