@@ -206,7 +206,7 @@ def add_reference_ids(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = "grr") -> None:
+def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = "grr wer") -> None:
     """Add the metrics; ``default`` has those to take if none are given."""
     parser.set_defaults(default_metrics=default.split())
     parser.add_argument(
@@ -218,6 +218,23 @@ def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = 
         f"pairs of texts (default: {default}){note}",
     )
     add_normaliser(parser)
+    add_score_style(parser)
+
+
+def add_score_style(parser: argparse.ArgumentParser) -> None:
+    """Add how tables show scores."""
+    parser.add_argument(
+        "--decimals",
+        metavar="N",
+        type=natural,
+        help="digits of percentages in tables for people; fractions have two more (default: 2)",
+    )
+    parser.add_argument(
+        "--fractions",
+        action="store_true",
+        help="show rates such as WER as fractions, 0.1676, not in percent, 16.76; files for "
+        "programs (tsv, csv, json) have fractions always",
+    )
 
 
 def add_normaliser(parser: argparse.ArgumentParser) -> None:
@@ -682,6 +699,12 @@ def add_breakdown(parser: argparse.ArgumentParser) -> None:
         "_), length (of the reference), a FILE of 'id group', or a regular expression for ids",
     )
     parser.add_argument(
+        "--sort",
+        metavar="COLUMN",
+        help="with --by: sort groups by a column of their table, such as words or wer, the largest "
+        "first (default: by name)",
+    )
+    parser.add_argument(
         "--top",
         metavar="N",
         type=positive,
@@ -709,7 +732,7 @@ def add_resampling(parser: argparse.ArgumentParser, samples: int | None, default
         help=f"number of bootstrap resamples (default: {default})",
     )
     parser.add_argument(
-        "--seed", metavar="S", type=seed, default=0, help="random seed, from 0 on (default: 0)"
+        "--seed", metavar="S", type=natural, default=0, help="random seed, from 0 on (default: 0)"
     )
     parser.add_argument(
         "--level",
@@ -720,7 +743,7 @@ def add_resampling(parser: argparse.ArgumentParser, samples: int | None, default
     )
 
 
-def seed(text: str) -> int:
+def natural(text: str) -> int:
     """Return a whole number from 0 on; for argparse."""
     number = int(text)
     if number < 0:
@@ -736,7 +759,7 @@ def _level(text: str) -> float:
 
 
 # argparse shows these names in its messages
-seed.__name__, _level.__name__ = "whole number", "number"
+natural.__name__, _level.__name__ = "whole number", "number"
 
 
 ELLIPSIS = "..."

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_systems(parser, "HYPS", "files of hypotheses, one a system")
     add_references(parser, required=True)
-    add_metrics(parser, default="wer bleu")
+    add_metrics(parser, default="wer grr bleu")
     parser.add_argument(
         "--segments", action="store_true", help="also write the scores of each segment"
     )

@@ -8,8 +8,8 @@ from decoding.cli.arguments import (
     add_inputs,
     check_inputs,
     finite,
+    natural,
     positive,
-    seed,
 )
 from decoding.cli.running import add_running, check_running
 from decoding.cli.writing import add_target, transform_and_write
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of samples of each segment (default: 100)",
     )
     parser.add_argument(
-        "--seed", metavar="S", type=seed, default=0, help="random seed, from 0 on (default: 0)"
+        "--seed", metavar="S", type=natural, default=0, help="random seed, from 0 on (default: 0)"
     )
     parser.add_argument(
         "--scale",

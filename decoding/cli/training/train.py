@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_inputs(parser, "SPACES")
     add_references(parser)
-    add_metrics(parser, "; the first one is trained for, the others are told")
+    add_metrics(parser, "; the first one is trained for, the others are told", default="grr")
     parser.add_argument(
         "--learner",
         metavar="NAME",
