@@ -17,6 +17,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable, Sequence
+from contextvars import copy_context
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -143,7 +144,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _mend_streams()
         _catch_signals()
     try:
-        code = _run(sys.argv[1:] if argv is None else argv)
+        # names of options do not outlive the command, wherever an interrupt meets it
+        code = copy_context().run(_run, sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
         return _exit_interrupted(interrupt)
