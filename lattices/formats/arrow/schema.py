@@ -29,6 +29,8 @@ from lattices.formats.space_fields import (
     MATRICES,
     TEXT,
     TEXTS,
+    VERSION,
+    VERSION_KEY,
     WORDS,
     column_fields,
     known_fields,
@@ -38,8 +40,6 @@ from lattices.optional import require
 from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
-VERSION_KEY = b"fstmetrics.format"
-VERSION = b"1"
 #: the columns of words
 WORD_COLUMNS = tuple(field.name for field in FIELDS if field.type == WORDS)
 #: the columns of lists that are taken as they are
@@ -333,19 +333,19 @@ def _join_natively(
     handles: Sequence[tuple[LatticeColumns, FeatureColumns | None]],
 ) -> dict[str, _Lists]:
     """Return the columns of lattices that native code owns."""
-    graph, *matrices = joined_lattices([each for each, _ in handles], [each for _, each in handles])
+    graph, arc_features, end_features = joined_lattices(
+        [each for each, _ in handles], [each for _, each in handles]
+    )
     arcs, states, src, dst, label, score, final = graph
     everywhere = np.ones(len(handles), bool)
     of_arcs = {"src": src, "dst": dst, "label": label, "score": score}
     lists = {name: _Lists(arcs, everywhere, values) for name, values in of_arcs.items()}
     lists["final"] = _Lists(states, everywhere, final)
-    for names, (present, *parts) in zip(MATRICES.values(), matrices, strict=True):
-        bounds_at, bounds, at, columns, values = parts
-        of_bounds, of_columns, of_values = names
-        present = present.astype(bool)
-        lists[of_bounds] = _Lists(bounds_at, present, bounds)
-        lists[of_columns] = _Lists(at, present, columns)
-        lists[of_values] = _Lists(at, present, values)
+    for names, found in zip(MATRICES.values(), (arc_features, end_features), strict=True):
+        there, bounds_at, bounds, at, columns, values = found
+        present = there.astype(bool)
+        parts = _Lists(bounds_at, present, bounds), _Lists(at, present, columns)
+        lists |= zip(names, (*parts, _Lists(at, present, values)), strict=True)
     return lists
 
 
