@@ -5,14 +5,6 @@ from __future__ import annotations
 import argparse
 
 from decoding.cli.arguments import (
-    add_human,
-    add_metrics,
-    add_output,
-    add_plot,
-    add_references,
-    add_resampling,
-    add_systems,
-    add_table_format,
     check_inputs,
     check_plot,
     open_human,
@@ -41,25 +33,18 @@ examples:
   fstmetrics correlate newstest2014.*.de-en --refs newstest2014-ref.en --human judgments.csv
   fstmetrics correlate system.en --refs refs.en --human segments.tsv --format json
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_systems(parser, "HYPS", "files of hypotheses, one a system")
-    add_references(parser, required=True)
-    add_human(parser, required=True)
-    add_metrics(parser)
-    parser.add_argument(
-        "--resample",
-        choices=("systems", "segments"),
-        default="systems",
-        help="what is resampled for intervals of system-level correlations: systems (default) or "
-        "segments; segment-level intervals always resample segments",
-    )
-    add_resampling(parser, 1000, "1000")
-    add_plot(parser)
-    add_table_format(parser)
-    add_output(parser)
+OPTIONS = """\
+@systems HYPS  files of hypotheses, one a system
+@reference files required
+@human required
+@metrics = grr
+--resample systems|segments = systems  what is resampled for intervals of system-level correlations:
+    systems (default) or segments; segment-level intervals always resample segments
+@resampling = 1000
+@plot  write a plot
+@table format
+@output
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

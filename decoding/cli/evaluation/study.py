@@ -7,29 +7,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decoding.cli.arguments import (
-    add_human,
-    add_inputs,
-    add_metrics,
-    add_output,
-    add_plot,
-    add_references,
-    add_resampling,
-    add_systems,
-    add_table_format,
     check_inputs,
     check_plot,
     open_human,
     open_references,
     parse_metric_option,
     parse_metric_options,
-    positive,
     read_systems,
     report_failures,
     resampling_progress,
-    values,
     write_report,
 )
-from decoding.cli.terminal import add_volume, note
+from decoding.cli.option_table import add_options
+from decoding.cli.terminal import note
 
 if TYPE_CHECKING:
     from decoding.cli.tables import Report
@@ -103,18 +93,82 @@ scores of segments, count how often each of them is on the side of people.
 """
 
 
+_SYSTEMS = """\
+@systems HYPS  files of hypotheses, one a system
+@reference files required
+"""
+_CHAR_BLEU_OPTIONS = """\
+--metric SPEC = bleu  BLEU with its options but for order and unit, such as bleu:tokenize=13a
+--show orders|lengths|systems|counts = orders  what to show
+--max-n N: whole number = 4  highest order in words
+--max-m M: whole number = 20  highest order in characters
+--order M: whole number = 18  order in characters that is compared with the highest in words, except
+    under --show orders
+--spaces keep|drop = keep  keep or drop the blanks between words
+--share X: number = 0.9  share of segments for the last criterion
+@plot  draw the orders
+"""
+_SWEEP_OPTIONS = """\
+--metric SPEC: required  metric, such as tbleu:tokenize=13a
+--option NAME: repeated, required  numeric option of the metric, such as epsilon, gamma or
+    similarity.epsilon; may be repeated once
+--values LIST: values, repeated, required  values of the option, such as 0,0.1,0.5 or, in equal
+    steps, 0,0.05,...,1; write --values=-1,0 if the first is negative; may be repeated once
+@human
+@resampling = 1000
+@plot  write a plot
+"""
+_GENRES_OPTIONS = """\
+@metrics = bleu bleu-sbp grr wer
+--by GROUP: required  genres: a FILE of 'id genre', or of one genre a line; a regular expression for
+    ids; speaker; or length (of the reference)
+"""
+_DELETION_OPTIONS = """\
+@metrics = bleu bleu-sbp grr wer
+--share LIST: values = 0.03,0.05,0.08,0.1  shares of the words to delete
+--attack  choose segments by each metric, with the references in view, not by agreement
+@resampling = 1000
+@plot  draw the change over the share of words
+"""
+_WORD_DELETION_OPTIONS = """\
+@inputs SPACES
+@references
+@metrics = bleu bleu-sbp  ; each is trained for
+--judge SPEC: several  other metrics to score by
+--start FILE: required  initial weights of the features
+--test FILE: several  held-out lattices
+--test-refs FILE: several  references of the held-out lattices
+@resampling = 1000
+"""
+_RANKS_OPTIONS = """\
+@metrics = bleu wer
+@human
+@plot  draw the ranks
+"""
+_DISAGREEMENTS_OPTIONS = """\
+@metrics = grr bleu:mean=arithmetic,brevity=none,lowercase=true  ; two of them
+@human
+--threshold Z: number = 0.5  standard deviations from the mean
+--top N: whole number = 20  rows of the table
+"""
+_OUTPUT = """\
+@table format
+@output
+@volume
+"""
+
+
 class Study(NamedTuple):
-    """A study: its arguments, and what makes a table and curves of them."""
+    """A study: its options, and what makes a table and curves of them."""
 
     summary: str
     description: str
-    add: Callable[[argparse.ArgumentParser], None]
+    options: str
     run: Callable[[argparse.Namespace], tuple[Report, Sequence[Panel]]]
-    plots: bool = False
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the studies, each with its arguments."""
+def add_studies(parser: argparse.ArgumentParser) -> None:
+    """Add the studies, each with its options."""
     studies = parser.add_subparsers(dest="study", metavar="STUDY", required=True)
     for name, each in STUDIES.items():
         study = studies.add_parser(
@@ -124,12 +178,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        each.add(study)
-        if each.plots:
-            add_plot(study)
-        add_table_format(study)
-        add_output(study)
-        add_volume(study)
+        add_options(study, each.options + _OUTPUT)
         study.set_defaults(study_parser=study, plot=None)
 
 
@@ -146,59 +195,6 @@ def run(arguments: argparse.Namespace) -> int:
         picture = line_plots(panels, picture_format)
     write_report(arguments, report.write(arguments.format), picture)
     return 0
-
-
-def _add_outputs(parser: argparse.ArgumentParser) -> None:
-    add_systems(parser, "HYPS", "files of hypotheses, one a system")
-    add_references(parser, required=True)
-
-
-def _add_char_bleu(parser: argparse.ArgumentParser) -> None:
-    _add_outputs(parser)
-    parser.add_argument(
-        "--metric",
-        metavar="SPEC",
-        default="bleu",
-        help="BLEU with its options but for order and unit, such as bleu:tokenize=13a "
-        "(default: bleu)",
-    )
-    parser.add_argument(
-        "--show",
-        choices=("orders", "lengths", "systems", "counts"),
-        default="orders",
-        help="what to show (default: orders)",
-    )
-    parser.add_argument(
-        "--max-n", metavar="N", type=positive, default=4, help="highest order in words (default: 4)"
-    )
-    parser.add_argument(
-        "--max-m",
-        metavar="M",
-        type=positive,
-        default=20,
-        help="highest order in characters (default: 20)",
-    )
-    parser.add_argument(
-        "--order",
-        metavar="M",
-        type=positive,
-        default=18,
-        help="order in characters that is compared with the highest in words, except under "
-        "--show orders (default: 18)",
-    )
-    parser.add_argument(
-        "--spaces",
-        choices=("keep", "drop"),
-        default="keep",
-        help="keep or drop the blanks between words (default: keep)",
-    )
-    parser.add_argument(
-        "--share",
-        metavar="X",
-        type=float,
-        default=0.9,
-        help="share of segments for the last criterion (default: 0.9)",
-    )
 
 
 def _run_char_bleu(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
@@ -255,32 +251,6 @@ def _char_bleu_tables(
     return Report.of_rows([one.to_dict() for one in records], notes), ()
 
 
-def _add_sweep(parser: argparse.ArgumentParser) -> None:
-    _add_outputs(parser)
-    parser.add_argument(
-        "--metric", metavar="SPEC", required=True, help="metric, such as tbleu:tokenize=13a"
-    )
-    parser.add_argument(
-        "--option",
-        metavar="NAME",
-        action="append",
-        required=True,
-        help="numeric option of the metric, such as epsilon, gamma or similarity.epsilon; at most "
-        "two",
-    )
-    parser.add_argument(
-        "--values",
-        metavar="LIST",
-        type=values,
-        action="append",
-        required=True,
-        help="values of the option, such as 0,0.1,0.5 or, in equal steps, 0,0.05,...,1; write "
-        "--values=-1,0 if the first is negative",
-    )
-    add_human(parser)
-    add_resampling(parser, 1000, "1000")
-
-
 def _run_sweep(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
     from decoding.cli.output.study import grid_panels, grid_report, sweep_panels, sweep_report
     from fstmetrics.statistics.studies.sweeps import replace_option, sweep_over_scores
@@ -331,18 +301,6 @@ def _run_sweep(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
     return sweep_report(sweeps[0], arguments), sweep_panels(sweeps[0])
 
 
-def _add_genres(parser: argparse.ArgumentParser) -> None:
-    _add_outputs(parser)
-    add_metrics(parser, default="bleu bleu-sbp grr wer")
-    parser.add_argument(
-        "--by",
-        metavar="GROUP",
-        required=True,
-        help="genres: a FILE of 'id genre', or of one genre a line; a regular expression for ids; "
-        "speaker; or length (of the reference)",
-    )
-
-
 def _run_genres(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
     from decoding.cli.output.breakdown import group_by
     from decoding.cli.output.study import genres_report
@@ -373,24 +331,6 @@ def _run_genres(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]
         for place, metric in enumerate(metrics)
     ]
     return genres_report(found, {genre: len(ids) for genre, ids in members.items()}), ()
-
-
-def _add_deletion(parser: argparse.ArgumentParser) -> None:
-    _add_outputs(parser)
-    add_metrics(parser, default="bleu bleu-sbp grr wer")
-    parser.add_argument(
-        "--share",
-        metavar="LIST",
-        type=values,
-        default=[0.03, 0.05, 0.08, 0.1],
-        help="shares of the words to delete (default: 0.03,0.05,0.08,0.1)",
-    )
-    parser.add_argument(
-        "--attack",
-        action="store_true",
-        help="choose segments by each metric, with the references in view, not by agreement",
-    )
-    add_resampling(parser, 1000, "1000")
 
 
 def _run_deletion(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
@@ -431,29 +371,6 @@ def _run_deletion(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel
     return deletion_report(found, arguments), deletion_panels(found)
 
 
-def _add_word_deletion(parser: argparse.ArgumentParser) -> None:
-    add_inputs(parser, "SPACES")
-    add_references(parser)
-    add_metrics(parser, "; each is trained for", "bleu bleu-sbp")
-    parser.add_argument(
-        "--judge",
-        metavar="SPEC",
-        nargs="+",
-        default=[],
-        help="other metrics to score by",
-    )
-    parser.add_argument(
-        "--start", metavar="FILE", required=True, help="initial weights of the features"
-    )
-    parser.add_argument("--test", metavar="FILE", nargs="+", help="held-out lattices")
-    parser.add_argument(
-        "--test-refs", metavar="FILE", nargs="+", help="references of the held-out lattices"
-    )
-    add_resampling(parser, 1000, "1000")
-    # all segments end up in the memory of this process
-    parser.set_defaults(workers=1, dask=None)
-
-
 def _run_word_deletion(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
     from decoding.cli.output.study import word_deletion_report
     from decoding.cli.training.corpus import read_corpus, read_held_out
@@ -464,8 +381,12 @@ def _run_word_deletion(arguments: argparse.Namespace) -> tuple[Report, Sequence[
 
     if arguments.test_refs and not arguments.test:
         arguments.parser.error("--test-refs goes with --test")
+    # reading is done by this process: all segments end up in its memory
+    arguments.workers, arguments.dask = 1, None
     metrics = parse_metric_options(arguments)
-    judges = [parse_metric_option(one, normalise=arguments.normalise) for one in arguments.judge]
+    judges = [
+        parse_metric_option(one, normalise=arguments.normalise) for one in arguments.judge or []
+    ]
     start = dict(read_weights(arguments.start))
     read = {"dev": read_corpus(arguments, open_references(arguments))}
     if arguments.test:
@@ -492,12 +413,6 @@ def _run_word_deletion(arguments: argparse.Namespace) -> tuple[Report, Sequence[
     return word_deletion_report(found, arguments), ()
 
 
-def _add_ranks(parser: argparse.ArgumentParser) -> None:
-    _add_outputs(parser)
-    add_metrics(parser, default="bleu wer")
-    add_human(parser)
-
-
 def _run_ranks(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
     from decoding.cli.output.study import ranks_panel, ranks_report
     from fstmetrics.statistics.human import short_names
@@ -515,22 +430,6 @@ def _run_ranks(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
     judged = None if said is None else {names[name]: score for name, score in said.items()}
     found = rank_systems(metrics, totals, judged)
     return ranks_report(found, metrics), [ranks_panel(found, metrics)]
-
-
-def _add_disagreements(parser: argparse.ArgumentParser) -> None:
-    _add_outputs(parser)
-    add_metrics(parser, "; two of them", "grr bleu:mean=arithmetic,brevity=none,lowercase=true")
-    add_human(parser)
-    parser.add_argument(
-        "--threshold",
-        metavar="Z",
-        type=float,
-        default=0.5,
-        help="standard deviations from the mean (default: 0.5)",
-    )
-    parser.add_argument(
-        "--top", metavar="N", type=positive, default=20, help="rows of the table (default: 20)"
-    )
 
 
 def _run_disagreements(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
@@ -566,25 +465,37 @@ def _run_disagreements(arguments: argparse.Namespace) -> tuple[Report, Sequence[
 
 
 STUDIES = {
-    "sweep": Study("systems under values of options", _SWEEP, _add_sweep, _run_sweep, True),
-    "char-bleu": Study(
-        "BLEU in characters against BLEU in words", _CHAR_BLEU, _add_char_bleu, _run_char_bleu, True
+    "sweep": Study(
+        "systems under values of options", _SWEEP, _SYSTEMS + _SWEEP_OPTIONS, _run_sweep
     ),
-    "genres": Study("better on each genre, worse on all", _GENRES, _add_genres, _run_genres),
+    "char-bleu": Study(
+        "BLEU in characters against BLEU in words",
+        _CHAR_BLEU,
+        _SYSTEMS + _CHAR_BLEU_OPTIONS,
+        _run_char_bleu,
+    ),
+    "genres": Study(
+        "better on each genre, worse on all", _GENRES, _SYSTEMS + _GENRES_OPTIONS, _run_genres
+    ),
     "deletion": Study(
-        "systems that say nothing for some segments", _DELETION, _add_deletion, _run_deletion, True
+        "systems that say nothing for some segments",
+        _DELETION,
+        _SYSTEMS + _DELETION_OPTIONS,
+        _run_deletion,
     ),
     "word-deletion": Study(
         "lattices in which words may be left out",
         _WORD_DELETION,
-        _add_word_deletion,
+        _WORD_DELETION_OPTIONS,
         _run_word_deletion,
     ),
-    "ranks": Study("systems by metrics and by people", _RANKS, _add_ranks, _run_ranks, True),
+    "ranks": Study(
+        "systems by metrics and by people", _RANKS, _SYSTEMS + _RANKS_OPTIONS, _run_ranks
+    ),
     "disagreements": Study(
         "segments on which metrics disagree",
         _DISAGREEMENTS,
-        _add_disagreements,
+        _SYSTEMS + _DISAGREEMENTS_OPTIONS,
         _run_disagreements,
     ),
 }

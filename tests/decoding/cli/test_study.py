@@ -10,7 +10,7 @@ from statistics import fmean, pstdev
 
 import pytest
 
-from decoding.cli.arguments import values
+from decoding.cli.option_table import values
 from decoding.plots import Curve, Panel, line_plots
 from fstmetrics import BLEU, GRR, TBLEU, WER, corpus_score, corpus_stats
 from fstmetrics.statistics import correlate, wmt_tau
