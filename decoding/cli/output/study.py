@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from decoding.cli.output.correlate import show
 from decoding.cli.tables import (
     Report,
-    format_difference,
+    format_score,
     headings,
     number_cell,
     p_value,
     percent,
     resampling_note,
+    score_headings,
 )
 from decoding.plots import Curve, Panel
 from fstmetrics.statistics.human import short_names
@@ -312,7 +313,8 @@ def grid_panels(
 
 def genres_report(found: Sequence[GenreMixing], sizes: Mapping[str, int]) -> Report:
     """Return how often each metric contradicts itself, and its worst example."""
-    labels, notes = headings([one.metric for one in found])
+    metrics = [one.metric for one in found]
+    labels, notes = score_headings(metrics), headings(metrics)[1]
     rows, shown = [], []
     for label, one in zip(labels, found, strict=True):
         counts: dict[str, Any] = {"better": one.better, "inverted": one.inverted}
@@ -331,7 +333,7 @@ def genres_report(found: Sequence[GenreMixing], sizes: Mapping[str, int]) -> Rep
                 for choice in (one.first, one.second)
                 if choice is not None
             ]
-            visible[genre] = " / ".join(f"{score:.4f}" for score in pair)
+            visible[genre] = " / ".join(format_score(one.metric, score) for score in pair)
         rows.append(row)
         shown.append(visible)
     notes = [
@@ -343,11 +345,11 @@ def genres_report(found: Sequence[GenreMixing], sizes: Mapping[str, int]) -> Rep
     return Report.of_rows(rows, notes, shown=shown)
 
 
-def _versus(comparison: Comparison | None) -> str:
+def _versus(metric: Metric, comparison: Comparison | None) -> str:
     """Return an effect with its p-value."""
     if comparison is None:
         return ""
-    return f"{format_difference(comparison.effect)} (p {p_value(comparison.p_value)})"
+    return f"{format_score(metric, comparison.effect, '+')} (p {p_value(comparison.p_value)})"
 
 
 def _comparison_cells(comparison: Comparison | None) -> dict[str, Any]:
@@ -365,7 +367,7 @@ def _comparison_cells(comparison: Comparison | None) -> dict[str, Any]:
 def deletion_report(found: Sequence[Silence], arguments: argparse.Namespace) -> Report:
     """Return what each metric says of systems with empty segments: a column each."""
     metrics = list({str(one.metric): one.metric for one in found}.values())
-    labels, notes = headings(metrics)
+    labels, notes = score_headings(metrics), headings(metrics)[1]
     label_of = {str(metric): label for metric, label in zip(metrics, labels, strict=True)}
     rows = []
     visible: dict[tuple[object, ...], dict[str, Any]] = {}
@@ -381,10 +383,12 @@ def deletion_report(found: Sequence[Silence], arguments: argparse.Namespace) -> 
         )  # fmt: skip
         about["deleted"] = percent(one.share)
         if one.attacked is not None:
-            about["attack on"] = label_of[str(one.attacked)]
+            about["attack on"] = label_of[str(one.attacked)].removesuffix(" %")
             about["for nothing"] = percent(one.free)
         key = (one.system, str(one.attacked), one.segments)
-        visible.setdefault(key, about)[label_of[str(one.metric)]] = _versus(one.comparison)
+        visible.setdefault(key, about)[label_of[str(one.metric)]] = _versus(
+            one.metric, one.comparison
+        )
     notes = [
         "deleted: the share of words; cells: the score less that of the whole output",
         *(["for nothing: the share that can go before the attacked metric is back at its score"]
@@ -419,7 +423,7 @@ def deletion_panels(found: Sequence[Silence]) -> list[Panel]:
 def word_deletion_report(found: Sequence[DeletionResult], arguments: argparse.Namespace) -> Report:
     """Return what training came to with each kind of deletion: a column for each metric."""
     metrics = list({str(one.metric): one.metric for one in found}.values())
-    labels, notes = headings(metrics)
+    labels, notes = score_headings(metrics), headings(metrics)[1]
     label_of = {str(metric): label for metric, label in zip(metrics, labels, strict=True)}
     visible: dict[tuple[object, ...], dict[str, Any]] = {}
     rows = []
@@ -431,11 +435,13 @@ def word_deletion_report(found: Sequence[DeletionResult], arguments: argparse.Na
         )  # fmt: skip
         key = tuple(about.values())
         if key not in visible:
-            about["trained"] = label_of[about["trained"]]
+            about["trained"] = label_of[about["trained"]].removesuffix(" %")
             empty = dict.fromkeys(labels, "")
             visible[key] = {**about, "deleted": percent(one.deleted), **empty}
-        effect = _versus(one.comparison)
-        visible[key][label_of[str(one.metric)]] = f"{one.score:.4f} {effect}".rstrip()
+        effect = _versus(one.metric, one.comparison)
+        visible[key][label_of[str(one.metric)]] = (
+            f"{format_score(one.metric, one.score)} {effect}".rstrip()
+        )
     notes = [
         "deleted: the share of words; in brackets the p-value of the difference to no deletion",
         *notes,
@@ -446,7 +452,7 @@ def word_deletion_report(found: Sequence[DeletionResult], arguments: argparse.Na
 
 def ranks_report(found: Sequence[RankedSystem], metrics: Sequence[Metric]) -> Report:
     """Return scores and ranks of systems."""
-    labels, notes = headings(metrics)
+    labels, notes = score_headings(metrics), headings(metrics)[1]
     rows, shown = [], []
     for one in found:
         row: dict[str, Any] = {"system": one.system}
@@ -455,7 +461,8 @@ def ranks_report(found: Sequence[RankedSystem], metrics: Sequence[Metric]) -> Re
         visible = dict(row)
         for place, (metric, label) in enumerate(zip(metrics, labels, strict=True)):
             row |= {str(metric): one.scores[place], f"{metric} rank": one.ranks[place]}
-            visible |= {label: one.scores[place], f"{label} rank": one.ranks[place]}
+            score = format_score(metric, one.scores[place])
+            visible |= {label: score, f"{label.removesuffix(' %')} rank": one.ranks[place]}
         rows.append(row)
         shown.append(visible)
     return Report.of_rows(rows, notes, shown=shown)
