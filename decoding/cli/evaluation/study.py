@@ -374,7 +374,7 @@ def _run_deletion(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel
 def _run_word_deletion(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
     from decoding.cli.output.study import word_deletion_report
     from decoding.cli.training.corpus import read_corpus, read_held_out
-    from decoding.training.word_deletion import word_deletion
+    from decoding.word_deletion import word_deletion
     from lattices import Lattice
     from lattices.errors import OptionError
     from lattices.formats.weights import read_weights

@@ -22,7 +22,7 @@ from decoding.plots import Curve, Panel
 from fstmetrics.statistics.human import short_names
 
 if TYPE_CHECKING:
-    from decoding.training.word_deletion import DeletionResult
+    from decoding.word_deletion import DeletionResult
     from fstmetrics import BLEU, Metric
     from fstmetrics.statistics.significance import Comparison
     from fstmetrics.statistics.studies.characters import Equivalents

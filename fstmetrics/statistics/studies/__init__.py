@@ -9,5 +9,5 @@
 :mod:`~fstmetrics.statistics.studies.disagreements`          segments on which two metrics disagree
 ===========================================================  =======================================
 
-Word deletion, which trains, is :mod:`decoding.training.word_deletion`.
+Word deletion, which trains, is :mod:`decoding.word_deletion`.
 """

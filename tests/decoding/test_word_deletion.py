@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoding.training.mert import MERT
-from decoding.training.word_deletion import word_deletion
+from decoding.word_deletion import word_deletion
 from fstmetrics import BLEU, BLEUSBP, WRR, corpus_score
 from lattices import Lattice
 from lattices.algorithms import allow_deletion, best

@@ -17,7 +17,7 @@ from fstmetrics.references import Reference
 from fstmetrics.statistics.resampling import ResamplingOptions
 from fstmetrics.statistics.significance import Comparison, paired_bootstrap
 from lattices.algorithms import allow_deletion, best
-from lattices.algorithms.deletion import DELETION
+from lattices.algorithms.epsilon import DELETION
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.records import PlainRecord
