@@ -58,7 +58,7 @@ def check_running(arguments: argparse.Namespace) -> None:
         )
     if arguments.output == STANDARD:
         arguments.parser.error("--resume needs -o OUT: there is nothing to go on with in a pipe")
-    if STANDARD in (*arguments.paths, *(arguments.refs or [])):
+    if STANDARD in (*arguments.paths, *(getattr(arguments, "refs", None) or [])):
         arguments.parser.error("--resume needs files: standard input cannot be checked or skipped")
 
 
@@ -230,10 +230,14 @@ def _resumable_output(
             raise
 
 
-def find_shards(arguments: argparse.Namespace, watched: str = "") -> ShardedRun | None:
+#: why some runs are in order
+_WATCHED = "with these options every result is looked at, in order"
+
+
+def find_shards(arguments: argparse.Namespace, objection: str = "") -> ShardedRun | None:
     """Return how to run by shards, None if all is to be put in order as it comes.
 
-    ``watched`` says what is done with each result by this process; then the latter is needed.
+    ``objection`` is why it has to be.
     """
     asked = getattr(arguments, "shards", None) or getattr(arguments, "partitioned", False)
     several = arguments.workers > 1 or arguments.dask
@@ -241,7 +245,7 @@ def find_shards(arguments: argparse.Namespace, watched: str = "") -> ShardedRun 
         return None
     from decoding.cli.sharding import choose_shards
 
-    return choose_shards(arguments, watched) if hasattr(arguments, "shards") else None
+    return choose_shards(arguments, objection) if hasattr(arguments, "shards") else None
 
 
 def file_stamps(paths: list[str]) -> list[list[Any]]:
@@ -305,6 +309,40 @@ def stamp_of(arguments: argparse.Namespace, task: Any, *without: str) -> dict[st
     }
 
 
+#: options that make no difference to what is written
+_MANNERS = {
+    "parser",
+    "run",
+    "quiet",
+    "verbose",
+    "workers",
+    "dask",
+    "shards",
+    "partitioned",
+    "resume",
+}
+
+
+def stamp_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what an output depends on that no task tells: all options, and the files they name."""
+    from decoding.version import __version__
+
+    options = {name: each for name, each in vars(arguments).items() if name not in _MANNERS}
+    named = [
+        str(part)
+        for name, each in options.items()
+        if name != "output"
+        for part in (each if isinstance(each, list | tuple) else [each])
+    ]
+    files = sorted({path for path in named if os.path.isfile(path)}.difference(arguments.paths))
+    return {
+        "version": __version__,
+        "input": file_stamps(arguments.paths),
+        "files": file_stamps(files),
+        **{name: _stamp(each) for name, each in options.items() if not callable(each)},
+    }
+
+
 def _stamp(value: Any) -> Any:
     """Return an option as JSON has it, or as text."""
     if isinstance(value, Mapping):
@@ -344,7 +382,7 @@ def write_results(
                 summary_file.add(failure)
 
         conclude = conclude or task.summary
-        sharded = find_shards(arguments, "" if watch is iter else done)
+        sharded = find_shards(arguments, "" if watch is iter else _WATCHED)
         if sharded is not None:
             from decoding.cli.sharding import run_shards
 

@@ -28,10 +28,10 @@ SHARD_BYTES = 32_000_000
 FOR_A_WORKER = 8
 
 
-def choose_shards(arguments: argparse.Namespace, watched: str) -> ShardedRun | None:
+def choose_shards(arguments: argparse.Namespace, objection: str) -> ShardedRun | None:
     """Return how to run by shards: see :func:`decoding.cli.running.find_shards`."""
     asked = bool(arguments.shards or arguments.partitioned)
-    reason = _find_objection(arguments, watched)
+    reason = _find_objection(arguments) or objection
     if reason and asked:
         option = "--partitioned" if arguments.partitioned else "--shards"
         arguments.parser.error(f"{option}: {reason}")
@@ -57,7 +57,7 @@ def choose_shards(arguments: argparse.Namespace, watched: str) -> ShardedRun | N
     return ShardedRun(arguments.output, arguments.partitioned, count, resume=resume)
 
 
-def _find_objection(arguments: argparse.Namespace, watched: str) -> str:
+def _find_objection(arguments: argparse.Namespace) -> str:
     from lattices.formats.streams import is_replaceable, is_url, name_file_in_errors
 
     output = arguments.output
@@ -65,12 +65,12 @@ def _find_objection(arguments: argparse.Namespace, watched: str) -> str:
         return "shards are put together in a file; say which by -o OUT"
     with name_file_in_errors(output):
         replaceable = is_replaceable(os.path.realpath(output))
+    if not arguments.partitioned and os.path.isdir(output):
+        return f"{output!r} is a folder, which gets a file for each segment"
     if not arguments.partitioned and not replaceable:
         return f"{output!r} is no file"
     if getattr(arguments, "format", None) in TABULAR:
         return f"{arguments.format} is written as a whole; tsv and jsonl are not"
-    if watched:
-        return "with these options every result is looked at, in order"
     if getattr(arguments, "made_of", None):
         return "files of sentences are read as a whole"
     if STANDARD in arguments.paths:

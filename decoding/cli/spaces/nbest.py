@@ -28,6 +28,7 @@ OPTIONS = """\
 --unique  distinct sentences instead of distinct paths
 @target
 @running
+@resuming
 """
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import gzip
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import lattices
 from decoding.cli import sharding
-from decoding.cli.main import main
+from decoding.cli.main import INTERRUPTED, main
+from decoding.corpus import shards as module
 from tests.decoding.cli.commandline import cats
 
 
@@ -63,3 +66,78 @@ def test_what_cannot_be_sharded(
     assert main(["oracle", str(path), *some, "--shards", "2"]) == 2
     assert problem in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["cats.jsonl"]
+
+
+def spaces(folder: Path) -> Path:
+    """Write segments, one of them damaged and one there twice."""
+    path = cats(folder / "cats.jsonl", 60)
+    lines = path.read_text().splitlines(keepends=True)
+    lines[11], lines[50] = "{broken\n", lines[2]
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        ["convert", "--to", "jsonl"],
+        ["convert", "--to", "kaldi-binary", "--lossy"],
+        ["nbest", "-k", "2", "--to", "jsonl"],
+        ["sample", "-n", "3", "--to", "moses-nbest", "--lossy"],
+        ["prune", "--beam", "0.5", "--to", "kaldi", "--lossy"],
+    ],
+)
+def test_spaces_by_shards_are_the_same(
+    tmp_path: Path, how: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = spaces(tmp_path)
+    command = [how[0], str(path), *how[1:], "-o"]
+    assert main([*command, str(tmp_path / "whole")]) == 1
+    said = capsys.readouterr().err
+    assert "58 segments written, 2 failed" in said
+    for workers in ("1", "2"):
+        parts = ["--shards", "7", "--workers", workers]
+        assert main([*command, str(tmp_path / "parts"), *parts]) == 1
+        assert capsys.readouterr().err == said
+        assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["cats.jsonl", "parts", "whole"]
+
+
+def test_a_folder_of_parquet_files_is_a_corpus(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyarrow")
+    path, target = spaces(tmp_path), tmp_path / "corpus.parquet"
+    convert = ["convert", str(path), "-o", str(target), "--shards", "4"]
+    assert main(convert) == 2
+    assert "--partitioned leaves one a shard" in capsys.readouterr().err
+    assert main([*convert, "--partitioned"]) == 1
+    assert len(list(target.iterdir())) == 4
+    back = [space.id for space in lattices.read(target)]
+    assert back == [f"s{n}" for n in range(60) if n not in (11, 50)]
+
+
+def test_spaces_that_are_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = cats(tmp_path / "cats.jsonl", 60)
+    command = ["nbest", str(path), "-k", "2", "--to", "jsonl", "-o", str(tmp_path / "out")]
+    assert main([*command, "--resume"]) == 2
+    assert "begin with --shards" in capsys.readouterr().err
+    real, done = module.do_shard, []
+
+    def stopping(*arguments: Any) -> Any:
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(1)
+        return real(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "do_shard", stopping)
+        assert main([*command, "--shards", "6"]) == INTERRUPTED
+    assert main([*command[:3], "3", *command[4:], "--resume"]) == 2
+    assert "begun with k 2, not 3" in capsys.readouterr().err
+    assert main([*command, "--resume"]) == 0
+    assert "3 of 6 shards were done" in capsys.readouterr().err
+    assert main([*command[:-1], str(tmp_path / "whole")]) == 0
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
