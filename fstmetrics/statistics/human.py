@@ -60,14 +60,7 @@ class HumanScore(PlainRecord):
 
 @dataclass(frozen=True)
 class HumanScores:
-    """The judgements of a file.
-
-    Attributes
-    ----------
-    path : str
-    by_segment : bool
-    entries : sequence of HumanScore
-    """
+    """The judgements of a file."""
 
     path: str
     by_segment: bool
@@ -159,20 +152,12 @@ class MetricCorrelations(PlainRecord):
 
 @dataclass(frozen=True)
 class HumanCorrelations(PlainRecord):
-    """Metrics against human scores; a point is a system, or a system and a segment.
-
-    Attributes
-    ----------
-    level : {"system", "segment"}
-    points : sequence of tuple of str
-        The system and the segment, which is empty where a point is a whole system.
-    human : sequence of float
-        What people said of each point.
-    found : sequence of MetricCorrelations
-    """
+    """Metrics against human scores; a point is a system, or a system and a segment."""
 
     level: str
+    #: the system and the segment, which is empty where a point is a whole system
     points: Sequence[tuple[str, str]]
+    #: what people said of each point
     human: Sequence[float]
     found: Sequence[MetricCorrelations]
 

@@ -117,21 +117,13 @@ def threshold_sweep(
 
 
 class SystemsPoint(NamedTuple):
-    """Systems under one value of an option.
-
-    Attributes
-    ----------
-    value : float
-    metric : Metric
-    scores : tuple of float
-        Of the corpus, one a system.
-    correlation : Correlation or None
-        With what people say of the systems.
-    """
+    """Systems under one value of an option."""
 
     value: float
     metric: Metric
+    #: of the corpus, one a system
     scores: tuple[float, ...]
+    #: with what people say of the systems
     correlation: Correlation | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -232,25 +224,16 @@ def systems_point(
 
 @dataclass(frozen=True)
 class SystemsSweep(PlainRecord):
-    """Systems under many values of an option.
+    """Systems under many values of an option."""
 
-    Attributes
-    ----------
-    metric : Metric
-        With its other options.
-    option : str
-    systems : sequence of str
-        Their names.
-    human : sequence of float or None
-        What people say of each.
-    points : sequence of SystemsPoint
-        One for each value.
-    """
-
+    #: with its other options
     metric: Metric
     option: str
+    #: their names
     systems: Sequence[str]
+    #: what people say of each
     human: Sequence[float] | None
+    #: one for each value
     points: Sequence[SystemsPoint]
 
     def notes(self) -> list[str]:
@@ -289,25 +272,17 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Equivalents(PlainRecord):
-    """What BLEU of one order in words has to do with BLEU of each order in characters.
+    """What BLEU of one order in words has to do with BLEU of each order in characters."""
 
-    Attributes
-    ----------
-    order : int
-        N, in words.
-    pearson, kappa : sequence of float
-        Of segment scores, for M = 1, 2, ...; NaN where undefined.
-    below : sequence of float
-        The share of segments whose score in M characters is at most that in N - 1 words, as the
-        score in N words nearly always is; none for N = 1.
-    share : float
-        How many have to be below.
-    """
-
+    #: N, in words
     order: int
+    #: of segment scores, for M = 1, 2, ...; NaN where undefined
     pearson: tuple[float, ...]
     kappa: tuple[float, ...]
+    #: the share of segments whose score in M characters is at most that in N - 1 words, as the
+    #: score in N words nearly always is; none for N = 1
     below: tuple[float, ...]
+    #: how many have to be below
     share: float
 
     @property
