@@ -211,6 +211,8 @@ class Panel:
     level: float | None = None
     #: whether a step to the right is a doubling, and places are marked
     doubling: bool = False
+    #: what the places are called; then values are ranks, and 1 is above
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -288,7 +290,9 @@ def _draw_curves(axis: Any, panel: Panel) -> None:
             lw=1.2,
             ls="-" if number < _COLOURS else "--",
             # a single place makes no line
-            marker="." if panel.doubling or curve.places or len(places) == 1 else None,
+            marker="."
+            if panel.doubling or panel.names or curve.places or len(places) == 1
+            else None,
             # names of files are no formulas, and those that begin so would be left out
             label=curve.label.replace("$", r"\$").lstrip("_"),
             zorder=3,
@@ -311,6 +315,12 @@ def _draw_curves(axis: Any, panel: Panel) -> None:
     if panel.doubling:
         axis.set_xscale("log", base=2)
         axis.xaxis.set_major_formatter("{x:g}")
+    if panel.names:
+        # names of metrics are no formulas
+        axis.set_xticks(
+            panel.places, [name.replace("$", r"\$") for name in panel.names], fontsize=7
+        )
+        axis.invert_yaxis()
     axis.set_title(panel.title)
     axis.set_xlabel(panel.across)
     axis.set_ylabel(panel.upwards)
