@@ -11,15 +11,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias, TypeVar
 
-from decoding.cli.arguments import (
-    SENTENCES,
-    STANDARD,
-    TABULAR,
-    add_workers,
-    explain_nothing_done,
-    make_settler,
-    report_failures,
-)
+from decoding.cli.arguments import explain_nothing_done, make_settler, report_failures
+from decoding.cli.option_table import SENTENCES, STANDARD, TABULAR
 from decoding.cli.terminal import detail, is_verbose, note, progress, say
 
 if TYPE_CHECKING:
@@ -45,26 +38,6 @@ class _Counted(Protocol):
     def segments(self) -> int: ...
     @property
     def failures(self) -> Failures: ...
-
-
-def add_running(parser: argparse.ArgumentParser) -> None:
-    """Add who does the work."""
-    add_workers(parser)
-    parser.add_argument(
-        "--dask",
-        metavar="ADDRESS",
-        help="scheduler address (tcp://host:8786) or scheduler file of a Dask cluster to run on, "
-        "instead of --workers",
-    )
-
-
-def add_resuming(parser: argparse.ArgumentParser) -> None:
-    """Add whether to go on with what is there."""
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue an interrupted run with the same arguments, from its journal beside OUT",
-    )
 
 
 def check_running(arguments: argparse.Namespace) -> None:

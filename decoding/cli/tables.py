@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from decoding.cli.arguments import TABULAR
+from decoding.cli.option_table import TABULAR
 from decoding.cli.terminal import add_colour
 from decoding.plain_json import json_text
 

@@ -43,23 +43,6 @@ def add_colour(text: str, colour: str) -> str:
     return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m"
 
 
-def add_volume(parser: argparse.ArgumentParser) -> None:
-    """Add how much is told."""
-    given = parser.add_mutually_exclusive_group()
-    given.add_argument(
-        "-q",
-        "--quiet",
-        action="store_true",
-        help="print only errors and warnings to standard error",
-    )
-    given.add_argument(
-        "-v",
-        "--verbose",
-        action="store_true",
-        help="also print what is read, what it is searched with, and how long it takes",
-    )
-
-
 @contextmanager
 def volume(arguments: argparse.Namespace) -> Iterator[None]:
     """Speak as loud as the arguments say, in this block."""

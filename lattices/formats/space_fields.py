@@ -25,6 +25,9 @@ from lattices.spaces.features import FeatureRows, make_rows
 from lattices.spaces.lattice import build_lattice
 from lattices.vocabulary import EPSILON, Vocabulary
 
+#: what says the version of all this: a key of the schema's metadata, or of a JSON object
+VERSION_KEY, VERSION = "fstmetrics.format", "1"
+
 LATTICE, NBEST, FOREST = "lattice", "nbest", "forest"
 KINDS = (LATTICE, NBEST, FOREST)
 
@@ -103,7 +106,9 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 }
 #: read as ``refs`` in JSON where there are none, and in tables the other way round
 OTHER_REFERENCES = "references"
-_COMMON_KEYS = frozenset(("id", "src", "refs", "feature_names", "nbest", "arcs", "edges"))
+_COMMON_KEYS = frozenset(
+    ("id", "src", "refs", "feature_names", "nbest", "arcs", "edges", VERSION_KEY)
+)
 _STATE_KEYS = frozenset(("states", "start", "finals", "final_features", "times"))
 #: keys with a meaning of their own in JSON lines; metadata cannot have these names
 JSON_KEYS: Mapping[str, frozenset[str]] = {

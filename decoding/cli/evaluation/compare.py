@@ -8,26 +8,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
-    add_metrics,
-    add_output,
-    add_references,
-    add_resampling,
-    add_systems,
-    add_table_format,
     check_inputs,
     parse_metric_options,
     read_systems,
     resampling_progress,
     write_report,
 )
+from decoding.cli.option_table import TESTS
 
 if TYPE_CHECKING:
     from decoding.cli.tables import Report
     from fstmetrics.statistics import Comparison
     from fstmetrics.statistics.resampling import OnDrawn
     from fstmetrics.statistics.systems import System, SystemComparison
-
-TESTS = ("bootstrap", "randomization", "sign", "sign-substitution")
 
 SUMMARY = "compare systems with a baseline: effects, intervals, p-values"
 DESCRIPTION = """\
@@ -48,36 +41,19 @@ examples:
   fstmetrics compare base.txt a.txt b.txt --refs text --test all --samples 10000 --format tsv
   fstmetrics compare base.en a.en --refs refs.en --metric bleu --test randomization --format latex
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_systems(parser, "HYPS", "the file of the baseline, then those of the systems")
-    add_references(parser, required=True)
-    add_metrics(parser)
-    parser.add_argument(
-        "--test",
-        choices=(*TESTS, "all"),
-        nargs="+",
-        action="extend",
-        metavar="TEST",
-        help=f"significance tests: {', '.join(TESTS)}, or all (default: bootstrap)",
-    )
-    parser.add_argument(
-        "--alternative",
-        choices=("two-sided", "better", "worse"),
-        default="two-sided",
-        help="alternative hypothesis: the system differs (default), is better, or is worse",
-    )
-    parser.add_argument(
-        "--ties",
-        choices=("drop", "split"),
-        default="drop",
-        help="ties in sign tests: drop them, or split them between both (default: drop)",
-    )
-    add_resampling(parser, None, "1000 for bootstrap, 10000 for randomization")
-    add_table_format(parser)
-    add_output(parser)
+OPTIONS = """\
+@systems HYPS  the file of the baseline, then those of the systems
+@reference files required
+@metrics = grr
+--test TEST: tests, several  significance tests: bootstrap, randomization, sign,
+    sign-substitution, or all (default: bootstrap)
+--alternative two-sided|better|worse = two-sided  alternative hypothesis: the system differs
+    (default), is better, or is worse
+--ties drop|split = drop  ties in sign tests: drop them, or split them between both
+@resampling  (default: 1000 for bootstrap, 10000 for randomization)
+@table format
+@output
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.arguments import STANDARD
+from decoding.cli.option_table import STANDARD
 from decoding.cli.output.breakdown import (
     Details,
     alignments,

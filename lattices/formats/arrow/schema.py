@@ -30,6 +30,8 @@ from lattices.formats.space_fields import (
     MATRICES,
     TEXT,
     TEXTS,
+    VERSION,
+    VERSION_KEY,
     WORDS,
     fields_of,
     labels_and_slots,
@@ -39,8 +41,6 @@ from lattices.spaces import Space
 from lattices.spaces.features import FeatureRows
 from lattices.vocabulary import Vocabulary
 
-VERSION_KEY = b"fstmetrics.format"
-VERSION = b"1"
 #: the columns of words
 WORD_COLUMNS = tuple(field.name for field in FIELDS if field.type == WORDS)
 #: the columns of lists that are taken as they are

@@ -304,7 +304,7 @@ def featured(*names: str, id: str = "s", **rest: Any) -> Lattice:
         ),
         (
             [featured("lm", "tm", references=["a"])],
-            ["--learner", "mira", "--metric", "chrf"],
+            ["--learner", "mira", "--metric", "ter"],
             "has no machine and cannot search a lattice; take its n-best list (lattices.k_best) "
             "(from the shell: train on the lists of fstmetrics nbest SPACES -k 100",
         ),
