@@ -338,7 +338,9 @@ def test_a_learner_needs_its_two_methods():
 
 def test_threads_do_not_change_the_weights():
     found = [
-        MERT(start=UNIFORM, restarts=1, random_directions=3, workers=workers).fit(*separable("lattice"), WER())
+        MERT(start=UNIFORM, restarts=1, random_directions=3, workers=workers).fit(
+            *separable("lattice"), WER()
+        )
         for workers in (1, 3)
     ]
     assert found[0].weights == found[1].weights
