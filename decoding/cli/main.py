@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import check_outputs, spellings
 from decoding.cli.option_table import add_options
-from decoding.cli.terminal import detail, is_verbose, say, volume
+from decoding.cli.terminal import detail, is_verbose, say, score_style, volume
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -206,7 +206,12 @@ def _run(given: Sequence[str]) -> int:
         check_outputs(arguments)
         # those of `fstmetrics study` have a parser of their own for each study
         parser = getattr(arguments, "study_parser", arguments.parser)
-        with spell_arguments(spellings(parser)), warnings.catch_warnings(), volume(arguments):
+        with (
+            spell_arguments(spellings(parser)),
+            warnings.catch_warnings(),
+            volume(arguments),
+            score_style(arguments),
+        ):
             warnings.showwarning = show
             started = time.perf_counter()
             if is_verbose():

@@ -79,6 +79,12 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 --metric SPEC: several = <default>  metrics such as wer or grr:n=2,alpha=0.5, or
     python:MODULE:FUNCTION, a function of pairs of texts (default: <default>)<note>
 @normaliser
+@score style
+""",
+    "score style": """
+--decimals N: seed  digits of percentages in tables for people; fractions have two more (default: 2)
+--fractions  show rates such as WER as fractions, 0.1676, not in percent, 16.76; files for programs
+    (tsv, csv, json) have fractions always
 """,
     "normaliser": """
 --normalize, --normalise NAME[+NAME...]: as normalise  make both sides alike before they are
@@ -106,6 +112,8 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
     "breakdown": """
 --by GROUP  also write the scores of groups of segments: speaker (the id up to the first - or _),
     length (of the reference), a FILE of 'id group', or a regular expression for ids
+--sort COLUMN  with --by: sort groups by a column of their table, such as words or wer, the largest
+    first (default: by name)
 --top N: whole number  also write the N most frequent substitutions, insertions and deletions
 --show errors|all  also print alignments to the references: of segments with errors, or of all
 --pra FILE  also write the alignments of all segments as sclite's pra has them

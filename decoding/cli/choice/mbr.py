@@ -69,8 +69,8 @@ examples:
 OPTIONS = """\
 @inputs SPACES
 @references
-@metrics = grr  ; the expectation of the first one decides, unless the method has an objective of
-    its own, the others score
+@metrics = grr wer  ; the expectation of the first one decides, unless the method has an objective
+    of its own, the others score
 --method NAME: name = auto  auto, pairwise, linear, consensus, edit, exact, search or rover, with
     options as in linear:p=0.7,r=0.8 (default: auto: edit for wer and wrr over lattices, pairwise
     for all else)

@@ -87,7 +87,7 @@ examples:
 OPTIONS = """\
 @inputs LATTICES
 @references
-@metrics = grr  ; the first one searches, the others score what it finds
+@metrics = grr wer  ; the first one searches, the others score what it finds
 @search
 -k K: whole number = 1  number of best sentences of each segment to write
 --worst  find the worst sentences instead of the best
@@ -291,7 +291,7 @@ def _write_curve(
 
 def _curve_report(task: CurveTask, summary: dict[str, Any]) -> Report:
     """Return the table: a line for each point, with the corpus scores of its oracles."""
-    from decoding.cli.tables import Report, headings
+    from decoding.cli.tables import Report, format_scores, headings, score_headings
 
     labels, notes = headings(task.metrics)
     points, names = summary["points"], [str(metric) for metric in task.metrics]
@@ -301,9 +301,9 @@ def _curve_report(task: CurveTask, summary: dict[str, Any]) -> Report:
     if summary["decomposing"] < summary["segments"]:
         notes.append(SENTENCE_ORACLES)
     return Report(
-        [name, size, *labels],
+        [name, size, *score_headings(task.metrics)],
         [
-            [f"{point:g}", f"{mean:.1f}", *(f"{score:.4f}" for score in scores)]
+            [f"{point:g}", f"{mean:.1f}", *format_scores(task.metrics, scores)]
             for point, mean, *scores in points
         ],
         [*notes, f"{summary['segments']} segments, {summary['failed']} failed"],
@@ -362,7 +362,7 @@ def _describe_errors(breakdown: Breakdown | None, arguments: argparse.Namespace)
             colour=wants_colour(sys.stderr),
             width=shutil.get_terminal_size((110, 24)).columns,
         )
-    tables = detail_tables(breakdown.details, ())
+    tables = detail_tables(breakdown.details, (), arguments.sort, joined=True)
     return [*shown, *(table(each.header, each.rows, each.left) + "\n" for each in tables)]
 
 

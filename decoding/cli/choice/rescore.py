@@ -51,7 +51,7 @@ OPTIONS = """\
 --missing error|zero = error  features without a weight: error (the segment fails, default) or zero
     (weight 0)
 @references
-@metrics = grr
+@metrics = grr wer
 -k K: whole number  write n-best lists of the K best
 --unique  with -k: distinct sentences instead of distinct paths
 --spaces  write the spaces with their new scores

@@ -44,7 +44,7 @@ examples:
 OPTIONS = """\
 @systems HYPS  the file of the baseline, then those of the systems
 @reference files required
-@metrics = grr
+@metrics = grr wer
 --test TEST: tests, several  significance tests: bootstrap, randomization, sign,
     sign-substitution, or all (default: bootstrap)
 --alternative two-sided|better|worse = two-sided  alternative hypothesis: the system differs
@@ -121,10 +121,10 @@ def _tests(
 def _report(
     compared: Sequence[SystemComparison], baseline: System, arguments: argparse.Namespace
 ) -> Report:
-    from decoding.cli.tables import Report, headings, resampling_note
+    from decoding.cli.tables import Report, headings, resampling_note, score_headings
 
-    labels, notes = headings(baseline.metrics)
-    named = dict(zip(map(str, baseline.metrics), labels, strict=True))
+    _, notes = headings(baseline.metrics)
+    named = dict(zip(map(str, baseline.metrics), score_headings(baseline.metrics), strict=True))
     header, *rows = _rows(compared, named, baseline.name, arguments.level)
     samples = {result.method: result.samples for result in compared[0].results}
     if "bootstrap" in samples:
@@ -147,7 +147,7 @@ def _rows(
     compared: Sequence[SystemComparison], labels: Mapping[str, str], baseline: str, level: float
 ) -> list[list[str]]:
     """Return rows for people; the baseline has one under each metric."""
-    from decoding.cli.tables import format_difference, p_value
+    from decoding.cli.tables import format_interval, format_score, p_value
 
     interval = f"{100 * level:g} % interval"
     rows = [["metric", "system", "score", "effect", interval, "test", "p", "won", "lost"]]
@@ -156,7 +156,7 @@ def _rows(
         label = labels[str(one.metric)]
         if label not in shown:
             shown.add(label)
-            score = f"{one.baseline_score:.4f}"
+            score = format_score(one.metric, one.baseline_score)
             rows.append([label, f"{baseline} (baseline)", score, *[""] * 6])
         for result in one.results:
             counts = ["" if count is None else str(count) for count in (result.wins, result.losses)]
@@ -164,9 +164,9 @@ def _rows(
                 [
                     label,
                     one.system,
-                    f"{one.score:.4f}",
-                    format_difference(result.effect),
-                    "" if result.interval is None else str(result.interval),
+                    format_score(one.metric, one.score),
+                    format_score(one.metric, result.effect, "+"),
+                    format_interval(one.metric, result.interval) if result.interval else "",
                     result.method,
                     p_value(result.p_value),
                     *counts,

@@ -36,7 +36,7 @@ examples:
 OPTIONS = """\
 @systems HYPS  files of hypotheses, one a system
 @reference files required
-@metrics = wer bleu
+@metrics = wer grr bleu
 --segments  also write the scores of each segment
 --intervals  bootstrap confidence intervals of corpus scores
 @resampling = 1000
