@@ -126,8 +126,8 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 """,
     "plot": "--plot FILE  also <note>: .png, .svg or .pdf; needs matplotlib",
     "running": """
---workers N: whole number = 1  number of worker processes, which gain where the work takes seconds,
-    not for 1,000 lattices; does not change the output (default: 1, in this process)
+--workers N: workers = auto  number of worker processes; auto begins in this one, and goes on in one
+    for each processor if the rest takes seconds; does not change the output (default: auto)
 --dask ADDRESS  scheduler address (tcp://host:8786) or scheduler file of a Dask cluster to run on,
     instead of --workers
 """,
@@ -244,6 +244,11 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{number} is less than 1")
     return number
+
+
+def workers(text: str) -> int:
+    """Return a number of workers, 0 for ``auto``; for argparse."""
+    return 0 if text == "auto" else positive(text)
 
 
 def finite(text: str) -> float:
@@ -392,6 +397,7 @@ def _extend(found: list[Decimal], last: Decimal, text: str) -> None:
 #: what the value of an option is: a function of its text, or all that it may be
 KINDS: dict[str, Callable[[str], Any] | tuple[str, ...]] = {
     "whole number": positive,
+    "workers": workers,
     "number": finite,
     "seed": seed,
     "level": _level,

@@ -145,7 +145,8 @@ def _tell_inputs(files: Sequence[str], arguments: argparse.Namespace) -> None:
     if arguments.dask:
         detail(f"on the Dask cluster {arguments.dask}")
     else:
-        detail(f"{arguments.workers} worker{'s' if arguments.workers > 1 else ', this process'}")
+        own = {0: "this process, and others if they help", 1: "1 worker, this process"}
+        detail(own.get(arguments.workers, f"{arguments.workers} workers"))
 
 
 def _check_formats(files: Sequence[str], name: str | None) -> None:

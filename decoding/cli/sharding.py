@@ -38,6 +38,7 @@ def choose_shards(arguments: argparse.Namespace, objection: str) -> ShardedRun |
     if reason:
         return None
     from decoding.corpus.journal import has_plan
+    from decoding.corpus.runner import count_processors
     from decoding.corpus.shards import ShardedRun
 
     resume = bool(getattr(arguments, "resume", False))
@@ -53,7 +54,8 @@ def choose_shards(arguments: argparse.Namespace, objection: str) -> ShardedRun |
             "the workers of the cluster do not see the input, or the folder of the output, as "
             "this process does; --shards needs a file system that all of them share"
         )
-    count = arguments.shards or max(FOR_A_WORKER * arguments.workers, -(-size // SHARD_BYTES))
+    workers = arguments.workers or count_processors()
+    count = arguments.shards or max(FOR_A_WORKER * workers, -(-size // SHARD_BYTES))
     return ShardedRun(arguments.output, arguments.partitioned, count, resume=resume)
 
 
@@ -102,7 +104,7 @@ def run_shards(
     suffix: str = "",
 ) -> Iterator[list[Failure]]:
     """Do a task by shards, and yield all failures; the output has its name when the block ends."""
-    from decoding.corpus.runner import Work
+    from decoding.corpus.runner import Work, count_processors
     from decoding.corpus.shards import Job, open_sharded
 
     run.stamp = stamp
@@ -111,6 +113,7 @@ def run_shards(
     with ExitStack() as stack:
         stack.enter_context(open_sharded(run))
         cluster = open_cluster(arguments, inputs, stack)
+        cluster["workers"] = cluster["workers"] or count_processors()
         if arguments.dask:
             run.count = arguments.shards or max(run.count, FOR_A_WORKER * cluster["workers"])
         shown = stack.enter_context(progress(inputs.bytes, wanted=not arguments.quiet))

@@ -273,7 +273,8 @@ def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "do_shard", stopping)
-        assert main(["oracle", str(path), "-o", str(target), "--shards", "10"]) == INTERRUPTED
+        command = ["oracle", str(path), "-o", str(target), "--shards", "10", "--workers", "1"]
+        assert main(command) == INTERRUPTED
     return target, Path(shards_folder(target))
 
 
