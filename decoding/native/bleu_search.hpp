@@ -606,6 +606,14 @@ class BleuSearch {
   void read_rows(const BleuProblem<Lattice>& problem) {
     rows_.reset();
     if (problem.added) {
+      const std::size_t states = problem.space->num_nodes();
+      const std::size_t cells = problem.added->automaton->num_states();
+      const double bytes = static_cast<double>(states) * cells * sizeof(double);
+      if (bytes > static_cast<double>(options_.memory)) {
+        throw lattices::too_large(std::to_string(states) + " lattice states x " +
+                                      std::to_string(cells) + " states of a machine that is added",
+                                  bytes, options_.memory);
+      }
       problem.added->tables->visit([&](const auto& reader) {
         if constexpr (std::is_same_v<std::decay_t<decltype(reader)>, LabelRows::Reader>) {
           rows_.emplace(*problem.added, reader, *problem.space);
