@@ -91,7 +91,8 @@ def size(text: str) -> int:
 def lower_name(text: str) -> str:
     """Return ``NAME:OPTIONS`` with the name in lower case; for argparse."""
     name, colon, options = text.partition(":")
-    return f"{name.lower()}{colon}{options}"
+    # python:MODULE:NAME is as it is
+    return text if name == "python" else f"{name.lower()}{colon}{options}"
 
 
 def option(text: str) -> tuple[str, str]:

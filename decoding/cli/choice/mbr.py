@@ -95,8 +95,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=lower_name,
         default="auto",
         help="auto, pairwise, linear, consensus, edit, exact, search or rover, with options as in "
-        "linear:p=0.7,r=0.8 (default: auto: edit for wer and wrr over lattices, pairwise for all "
-        "else)",
+        "linear:p=0.7,r=0.8; one of a plug-in's, or python:MODULE:CLASS (default: auto: edit for "
+        "wer and wrr over lattices, pairwise for all else)",
     )
     add_calibration(parser)
     parser.add_argument(
@@ -349,7 +349,8 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
 
     The method is left with its name alone.
     """
-    from decoding.minimum_risk.mbr import explain_unknown_option, method_class
+    from decoding.minimum_risk import METHODS
+    from decoding.minimum_risk.mbr import explain_unknown_option
     from lattices.errors import argument
     from lattices.options import option_fields, read_options, split_named
 
@@ -360,7 +361,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         for name in ("candidates", "samples")
         if (value := getattr(arguments, name)) is not None
     }
-    kind = method_class(_method_with_options(arguments))
+    kind = METHODS.get(_method_with_options(arguments))
     known = option_fields(kind)
     for key, _ in given:
         if key in options:

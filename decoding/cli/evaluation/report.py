@@ -138,14 +138,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.densities and min(arguments.densities) <= 0:
         arguments.parser.error(f"--densities: {min(arguments.densities):g} is not above 0")
     from decoding.cli.tables import headings
-    from decoding.minimum_risk.mbr import method_class
+    from decoding.minimum_risk import METHODS
     from decoding.report.page import write_page
     from decoding.report.systems import SystemReport
     from fstmetrics.statistics.breakdown import grouping
     from lattices.formats.streams import open_output
 
     if arguments.method != "auto":
-        method_class(arguments.method)
+        METHODS.get(arguments.method)
     group_of = grouping(arguments.by) if arguments.by else None
     choices = None
     if arguments.choices:

@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=lower_name,
         default="mert",
         help="learner: mert, mira, pro, perceptron, softmax-margin, risk or xbleu, with options as "
-        "in mira:C=0.01,epochs=20 (default: mert)",
+        "in mira:C=0.01,epochs=20; one of a plug-in's, or python:MODULE:CLASS (default: mert)",
     )
     parser.add_argument(
         "--set",
@@ -162,13 +162,13 @@ def run(arguments: argparse.Namespace) -> int:
     _check_usage(arguments)
     check_plot(arguments)
     from decoding.cli.training.options import learner_options
-    from decoding.training.learners import learner as learner_named
+    from decoding.training.learners import LEARNERS
     from lattices.formats.weights import read_weights
     from lattices.options import split_named
 
     metrics = parse_metric_options(arguments)
     name, given = split_named(arguments.learner)
-    kind = learner_named(name)
+    kind = LEARNERS.get(name)
     start = None if arguments.start is None else dict(read_weights(arguments.start))
     options = learner_options(kind, [*given, *arguments.set])
     learner = kind(start=start, seed=arguments.seed, **options)
