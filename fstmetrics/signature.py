@@ -216,6 +216,19 @@ NORMALISERS: Registry[Any] = Registry(
 )
 
 
+SIGNIFICANCE_TESTS: Registry[Callable[..., Any]] = Registry(
+    "fstmetrics.significance",
+    "significance test",
+    own={
+        "bootstrap": "fstmetrics.statistics.significance:paired_bootstrap",
+        "randomization": "fstmetrics.statistics.significance:randomization",
+        "sign": "fstmetrics.statistics.significance:sign_test",
+        "sign-substitution": "fstmetrics.statistics.significance:substitution_test",
+    },
+    check=lambda plugin: "" if callable(plugin) else f"it is {plugin!r:.60}, expected a function",
+)
+
+
 #: the option that every metric has, in two spellings
 _NORMALISE = ("normalise", "normalize")
 

@@ -95,6 +95,11 @@ class Registry(Generic[T]):
                     claims.append(point)
         return self._points
 
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The names of the library's own, in their order."""
+        return tuple(self._own)
+
     def names(self) -> tuple[str, ...]:
         """Return every known name, sorted; no plug-in is imported."""
         return tuple(sorted({*self._loaded, *self._own, *self._find()}))
@@ -115,7 +120,7 @@ class Registry(Generic[T]):
     def get(self, name: str) -> T:
         """Return the plug-in called ``name``, importing it the first time."""
         if name.startswith(PREFIX):
-            return self._accept(load_python(name), name)
+            return self._accept(load_python(name), name, name)
         if name not in self._loaded:
             name = self.resolve_name(name)
         if name not in self._loaded:
@@ -166,13 +171,15 @@ class Registry(Generic[T]):
             raise
         except (Exception, SystemExit) as problem:
             raise explain_broken(self.describe(name), problem) from problem
-        return self._accept(loaded, self.describe(name))
+        what = self.describe(name)
+        return self._accept(loaded, what, "" if name in self._own else what)
 
-    def _accept(self, plugin: Any, what: str) -> T:
-        """Return a plug-in that is one of its kind."""
+    def _accept(self, plugin: Any, what: str, noted: str) -> T:
+        """Return a plug-in that is one of its kind; if others have made it, note who it is."""
         if self._check is not None and (reason := self._check(plugin)):
             raise PluginError(f"{what} is no {self.kind}: {reason}")
-        note_plugin(plugin, what)
+        if noted:
+            note_plugin(plugin, noted)
         accepted: T = plugin
         return accepted
 
@@ -180,9 +187,7 @@ class Registry(Generic[T]):
         """Add a plug-in for this process; a name that is taken is an error."""
         if name in self.names():
             raise DuplicateNameError(f"a {self.kind} named {name!r} exists already")
-        self._accept(plugin, repr(name))
-        note_plugin(plugin, f"the {self.kind} {name!r}")
-        self._loaded[name] = plugin
+        self._loaded[name] = self._accept(plugin, repr(name), f"the {self.kind} {name!r}")
 
     def unregister(self, name: str) -> None:
         """Take back a name given by :meth:`register`."""
@@ -243,28 +248,23 @@ def explain_failure(problem: BaseException) -> str:
     said, what, trace = "", "", problem.__traceback__
     while trace is not None:
         frame = trace.tb_frame
-        if named := _find_plugins(frame):
-            # a helper of the plug-in's belongs to no class or function that was loaded
-            what = named[0] if len(named) == 1 or not what else what
+        what = _find_plugin(frame) or what
+        if what and frame.f_globals.get("__name__", "").partition(".")[0] in _plugin_packages():
             where = f"{frame.f_code.co_filename}:{trace.tb_lineno}"
             said = f"{what} has failed: {type(problem).__name__}: {problem} ({where})"
         trace = trace.tb_next
     return said
 
 
-def _find_plugins(frame: FrameType) -> list[str]:
-    """Return the plug-in whose class or function a frame runs, or else those of its package."""
-    module = frame.f_globals.get("__name__", "")
-    if not LOADED or _is_own(module):
-        return []
+def _plugin_packages() -> set[str]:
+    return {module.partition(".")[0] for module, _ in LOADED}
+
+
+def _find_plugin(frame: FrameType) -> str:
+    """Return the plug-in whose class or function a frame runs; empty if it runs none."""
     names = [kind.__qualname__ for kind in type(frame.f_locals.get("self")).__mro__]
-    for name in (*names, frame.f_code.co_name):
-        if (module, name) in LOADED:
-            return [LOADED[module, name]]
-    package = module.partition(".")[0]
-    near = {what: other != module for (other, _), what in LOADED.items()
-            if other.partition(".")[0] == package}  # fmt: skip
-    return sorted(near, key=lambda what: near[what])
+    keys = ((frame.f_globals.get("__name__", ""), name) for name in (*names, frame.f_code.co_name))
+    return next((LOADED[key] for key in keys if key in LOADED), "")
 
 
 def explain_broken(what: str, problem: BaseException) -> PluginError:

@@ -10,7 +10,8 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from importlib import import_module
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +29,35 @@ if TYPE_CHECKING:
     from lattices.errors import FormatError
     from lattices.formats.references import References
 
+
+@dataclass(frozen=True)
+class PluginNames:
+    """Choices of an option: names, and those of plug-ins, which are looked up if one is given."""
+
+    names: Sequence[str]
+    registry: str
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the library's own, for the help."""
+        return iter(self.names)
+
+    def __contains__(self, name: str) -> bool:
+        """Tell whether a name is one of these, or that of a plug-in."""
+        if name in self.names or name.startswith("python:"):
+            return True
+        module, _, attribute = self.registry.partition(":")
+        return name in getattr(import_module(module), attribute).names()
+
+
 STANDARD = "-"
 #: failures beyond these are counted, not shown
 SHOWN_FAILURES = 10
 #: segments whose ids may show that references are by id
 LOOKED_AT = 8
+REFERENCE_LAYOUTS = PluginNames(
+    ("auto", "kaldi", "plain", "trn", "ctm", "stm", "tsv"),
+    "lattices.formats.references.ids:READERS",
+)
 
 
 #: what some options are called in Python; the others are called as argparse stores them
@@ -180,10 +205,11 @@ def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -
     )
     parser.add_argument(
         "--refs-format",
-        choices=("auto", "kaldi", "plain", "trn", "ctm", "stm", "tsv"),
+        choices=REFERENCE_LAYOUTS,
         default="auto",
         help="layout of the reference files: kaldi ('id words'), plain (line i is segment i), trn, "
-        "ctm, stm, tsv ('id score words'), or auto: found by content and segment ids; plain if "
+        "ctm, stm, tsv ('id score words'), one of a plug-in's, or auto: found by content and "
+        "segment ids; plain if "
         "first words cannot be ids (a few lines whose first words all differ may have ids: say "
         "plain) (default: auto)",
     )
@@ -569,6 +595,13 @@ TABULAR = ("csv", "parquet")
 SENTENCES = ("text", "kaldi", "trn")
 #: formats of results that are sentences
 LINES = ("tsv", "jsonl", *SENTENCES, *TABULAR)
+
+
+def line_formats(*others: str) -> PluginNames:
+    """Return the formats of results that are lines, those of plug-ins included, and others."""
+    return PluginNames([*dict.fromkeys((*LINES, *others))], "decoding.corpus.writers:WRITERS")
+
+
 FORMATS = ("table", "tsv", "json", "latex", "markdown", *TABULAR)
 
 

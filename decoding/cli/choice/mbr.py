@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from decoding.cli.arguments import (
-    LINES,
     STANDARD,
     add_calibration,
     add_inputs,
@@ -17,6 +16,7 @@ from decoding.cli.arguments import (
     add_references,
     check_inputs,
     finite,
+    line_formats,
     lower_name,
     open_calibration,
     open_references,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from decoding.corpus.writers import Writer
     from decoding.minimum_risk.method import Method
     from fstmetrics import Metric
+    from fstmetrics.statistics.calibration import Calibration
     from lattices.formats.references import References
     from lattices.spaces import Space
 
@@ -159,7 +160,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_resuming(parser)
     parser.add_argument(
         "--format",
-        choices=(*LINES, "ctm"),
+        choices=line_formats("ctm"),
         default="tsv",
         help="output format (default: tsv); ctm needs the method edit or rover, and times in the "
         "input; parquet needs pyarrow",
@@ -216,7 +217,6 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
 
-    from decoding.corpus.writers import writer_of
     from decoding.minimum_risk.method import Method, system_shares
     from decoding.tasks.mbr import MBRTask, matrix_lines
     from lattices.formats.streams import open_output
@@ -257,11 +257,7 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
         calibration=calibration,
     )
     others = [path for path in (arguments.evidence, arguments.calibration) if path]
-    writers: dict[str, Writer] = {"lines": writer_of(arguments.format, "expected")}
-    if arguments.format == "ctm":
-        from decoding.tasks.confusion import CtmWriter
-
-        writers["lines"] = CtmWriter(arguments.channel, calibration)
+    writers: dict[str, Writer] = {"lines": _writer(arguments, calibration)}
     if arguments.matrix:
         writers["matrix"] = matrix_lines
     weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
@@ -288,6 +284,17 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     if not arguments.quiet:
         print_summary(_format_summary(summary, metrics))
     return 1 if summary["failed"] else 0
+
+
+def _writer(arguments: argparse.Namespace, calibration: Calibration | None) -> Writer:
+    """Return the writer of lines."""
+    if arguments.format == "ctm":
+        from decoding.tasks.confusion import CtmWriter
+
+        return CtmWriter(arguments.channel, calibration)
+    from decoding.corpus.writers import WRITERS
+
+    return WRITERS.get(arguments.format)
 
 
 def _watch(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
     FORMATS,
-    LINES,
     add_breakdown,
     add_inputs,
     add_metrics,
@@ -22,6 +21,7 @@ from decoding.cli.arguments import (
     check_plot,
     counts,
     finite,
+    line_formats,
     open_references,
     parse_metric_options,
     positive,
@@ -161,7 +161,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_resuming(parser)
     parser.add_argument(
         "--format",
-        choices=(*LINES, *(each for each in FORMATS if each not in LINES)),
+        choices=line_formats(*FORMATS),
         help="output format: tsv (default), jsonl, text, kaldi or trn; with --at and --densities "
         "table (default), tsv, json or latex; csv and parquet for both (parquet needs pyarrow)",
     )
@@ -179,8 +179,8 @@ def _densities(text: str) -> list[float]:
 def _check_curve(arguments: argparse.Namespace) -> None:
     """Refuse what a table of oracles cannot be together with, and settle the format."""
     name = "--at" if arguments.at else "--densities" if arguments.densities else ""
-    formats = FORMATS if name else LINES
-    arguments.format = arguments.format or formats[0]
+    formats = FORMATS if name else line_formats()
+    arguments.format = arguments.format or next(iter(formats))
     if arguments.format not in formats:
         where = name or "lines of segments"
         arguments.parser.error(f"--format {arguments.format}: {where} can be {', '.join(formats)}")
@@ -236,7 +236,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.write_spaces:
         _exclude(arguments, "--write-spaces", *_OF_SEGMENTS, "--corpus", *_BREAKDOWN)
     looks_into = _check_breakdown(arguments)
-    from decoding.corpus.writers import writer_of
+    from decoding.corpus.writers import WRITERS
     from decoding.tasks.oracle import KINDS, OracleTask
 
     metrics = _with_wildcards(parse_metric_options(arguments), arguments.wildcard or [])
@@ -252,7 +252,7 @@ def run(arguments: argparse.Namespace) -> int:
         "done": "searched",
         "required": True,
     }
-    writers = {"lines": writer_of(arguments.format)}
+    writers = {"lines": WRITERS.get(arguments.format)}
     breakdown = None
     if arguments.corpus:
         from decoding.tasks.corpus_oracle import KEPT, CandidatesTask, CorpusDecision

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
-    LINES,
     STANDARD,
     add_inputs,
     add_metrics,
     add_references,
     check_inputs,
+    line_formats,
     open_references,
     parse_metric_options,
     positive,
@@ -88,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_resuming(parser)
     parser.add_argument(
         "--format",
-        choices=LINES,
+        choices=line_formats(),
         help="output format of lines (default: tsv); parquet needs pyarrow",
     )
     add_target(parser)
@@ -142,7 +142,7 @@ def _write_spaces(arguments: argparse.Namespace, weights: dict[str, float]) -> i
 
 def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> int:
     """Write the best sentence of each segment."""
-    from decoding.corpus.writers import writer_of
+    from decoding.corpus.writers import WRITERS
     from decoding.tasks.rescore import RescoreTask
 
     metrics = parse_metric_options(arguments)
@@ -151,7 +151,7 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
     summary = write_results(
         arguments,
         task,
-        {"lines": writer_of(arguments.format)},
+        {"lines": WRITERS.get(arguments.format)},
         stamp=stamp_of(arguments, task),
         done="rescored",
         conclude=lambda totals: {**task.summary(totals), "weights": arguments.weights},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
     LOOKED_AT,
+    REFERENCE_LAYOUTS,
     STANDARD,
     add_reference_ids,
     file_identity,
@@ -120,7 +121,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--refs-format",
-        choices=("auto", "plain", "kaldi", "trn", "ctm", "stm"),
+        choices=REFERENCE_LAYOUTS,
         help="layout of the references (default: plain, or of --lattices auto: found by content "
         "and ids); if it has ids, such as kaldi's 'id words', they name the output files",
     )

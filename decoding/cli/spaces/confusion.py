@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
+    REFERENCE_LAYOUTS,
     STANDARD,
     add_calibration,
     add_inputs,
@@ -44,8 +45,6 @@ examples:
   fstmetrics confusion lattices.jsonl.gz --start hyps.txt --no-decode | jq .words
 """
 
-_LAYOUTS = ("auto", "kaldi", "plain", "trn", "ctm", "stm", "tsv")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
@@ -59,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--start-format",
-        choices=_LAYOUTS,
+        choices=REFERENCE_LAYOUTS,
         default="auto",
         help="layout of --start (default: auto, as --refs-format of fstmetrics oracle)",
     )

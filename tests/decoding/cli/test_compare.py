@@ -195,7 +195,7 @@ def test_bytes_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[st
     [
         (["BASE", "--refs", "REFS"], "no system to compare"),
         (["--refs", "REFS"], "no HYPS given"),
-        (["BASE", "BETTER", "--refs", "REFS", "--test", "t"], "invalid choice: 't'"),
+        (["BASE", "BETTER", "--refs", "REFS", "--test", "t"], "no significance test named 't'"),
         (["BASE", "BETTER", "--refs", "REFS", "--metric", "wre"], "did you mean"),
         (["BASE", "BETTER", "--refs", "REFS", "-o", "no/such/file"], "no such directory"),
         (["BASE", "nothing", "--refs", "REFS"], "nothing: No such file"),
