@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import pickle
 import tempfile
 import warnings
 from collections.abc import Sequence
@@ -26,7 +25,7 @@ from lattices.algorithms import best, to_lattice
 from lattices.errors import Error
 from lattices.registry import explain_subclass
 from lattices.spaces import Forest, Hypothesis, NBest, Space
-from lattices.testing import expect
+from lattices.testing import expect, pickle_again
 
 _WORDS = ("the", "cat", "sat", "on", "mat", "hat")
 #: a difference of model scores that leaves nothing to the others
@@ -71,7 +70,7 @@ def check_method(
     >>> check_method(Pairwise())
     """
     _check_class(method, Method)
-    expect(pickle.loads(pickle.dumps(method)) == method, f"{method!r} is another after pickling")
+    expect(pickle_again(method) == method, f"{method!r} is another after pickling")
     given = metric if metric is not None or method.own_objective else WER()
     rng = np.random.default_rng(seed)
     refused: dict[str, str] = {}

@@ -32,6 +32,7 @@ from lattices.vocabulary import Vocabulary
 __all__ = [
     "check_format",
     "expect",
+    "pickle_again",
     "sample_forests",
     "sample_lattices",
     "sample_nbests",
@@ -104,6 +105,14 @@ def expect(holds: bool, otherwise: str) -> None:
     # not an assert statement: those are left out by `python -O`
     if not holds:
         raise AssertionError(otherwise)
+
+
+def pickle_again(made: Any) -> Any:
+    """Return what is read back of a thing's pickle, or raise an AssertionError."""
+    try:
+        return pickle.loads(pickle.dumps(made))
+    except (AttributeError, TypeError, pickle.PicklingError) as problem:
+        raise AssertionError(f"{made!r} does not survive pickling: {problem}") from problem
 
 
 def _check_description(fmt: Format) -> None:
