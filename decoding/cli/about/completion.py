@@ -155,7 +155,7 @@ def _names() -> dict[str, tuple[str, ...]]:
     """Return the values of options that name something, by where argparse stores them."""
     from decoding.minimum_risk import METHODS
     from decoding.training.learners import LEARNERS
-    from fstmetrics.signature import METRICS, NORMALISERS
+    from fstmetrics.signature import METRICS, NORMALISERS, SIGNIFICANCE_TESTS
     from lattices import plugins
     from lattices.registry import Registry
 
@@ -177,6 +177,7 @@ def _names() -> dict[str, tuple[str, ...]]:
         "method": ("auto", *METHODS.names()),
         "learner": LEARNERS.names(),
         "normalise": NORMALISERS.names(),
+        "test": (*SIGNIFICANCE_TESTS.names(), "all"),
     }
 
 
