@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from decoding.cli.arguments import TABULAR
-from decoding.cli.terminal import add_colour
+from decoding.cli.option_table import TABULAR
+from decoding.cli.terminal import SCORE_STYLE, add_colour
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
     from fstmetrics import Metric
     from fstmetrics.alignment.metric import Edit
+    from fstmetrics.statistics.resampling import Interval
 
 _COLOURS = {"substitution": "yellow", "insertion": "cyan", "deletion": "red"}
 _GAP = "  "
@@ -65,6 +66,39 @@ def headings(metrics: Sequence[Metric]) -> tuple[list[str], list[str]]:
         if label.lower() != str(metric)
     ]
     return labels, notes
+
+
+def _in_percent(metric: Metric) -> bool:
+    """Tell whether scores are shown in percent: rates, of which the statistics count errors."""
+    from fstmetrics.alignment.rates import counts_errors
+
+    return not SCORE_STYLE.get().fractions and counts_errors(metric)
+
+
+def format_score(metric: Metric, score: float, sign: str = "") -> str:
+    """Return a score as tables for people have it; ``sign`` is + for differences."""
+    decimals = SCORE_STYLE.get().decimals
+    if _in_percent(metric):
+        return f"{100 * score:{sign}.{decimals}f}"
+    return f"{score:{sign}.{decimals + 2}f}"
+
+
+def format_scores(metrics: Sequence[Metric], scores: Iterable[float]) -> list[str]:
+    """Return a score under each metric."""
+    return [format_score(*each) for each in zip(metrics, scores, strict=True)]
+
+
+def format_interval(metric: Metric, interval: Interval) -> str:
+    """Return the two ends of an interval of scores or differences."""
+    return f"[{format_score(metric, interval.low)}, {format_score(metric, interval.high)}]"
+
+
+def score_headings(metrics: Sequence[Metric]) -> list[str]:
+    """Return a heading for the scores under each metric, which says where they are percentages."""
+    return [
+        f"{label} %" if _in_percent(metric) else label
+        for label, metric in zip(headings(metrics)[0], metrics, strict=True)
+    ]
 
 
 def format_notes(notes: Sequence[str]) -> list[str]:
@@ -266,11 +300,6 @@ def _latex_cell(text: str) -> str:
     escaped = "".join(_SPECIAL.get(letter, letter) for letter in text)
     # a bracket after the end of a line would be its argument
     return "{}" + escaped if escaped.startswith(("[", "*")) else escaped
-
-
-def format_difference(number: float) -> str:
-    """Return a difference of scores."""
-    return f"{number:+.4f}"
 
 
 def p_value(number: float) -> str:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import isinf
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -40,7 +41,7 @@ from fstmetrics.contract import (
     quality,
 )
 from lattices import _native
-from lattices.algorithms import k_best, to_characters
+from lattices.algorithms import best, k_best, to_characters
 from lattices.algorithms.characters import to_pieces
 from lattices.algorithms.paths import explain_no_path
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
@@ -140,6 +141,9 @@ def _labelled(
     most = max(each.bound for each in answers)
     if not (model_weight or matches.added):
         most = max(0.0, most) if worst else min(matches.weight, most)
+    elif isinf(most) and not matches.added and (model_weight > 0) != worst:
+        # the best of both parts, each by itself
+        most = (0.0 if worst else matches.weight) + model_weight * best(space).score
     bound = quality(evaluator.metric, most - problem.constant)
     if not all(each.complete for each in answers):
         some = kbest_fallback(space, evaluator, k, worst=worst, model_weight=model_weight)

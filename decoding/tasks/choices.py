@@ -565,7 +565,7 @@ class Comparing:
                 row = self._choose(way, name)
             elif all(each[:, 0].all() for each in stats):
                 unproven = int(counts[f"unproven {way}"])
-                row = self._row(way, name, unproven, None, [each[:, 1:] for each in stats])
+                row = self._row(way, name, unproven, None, [each[:, 2:] for each in stats])
             else:
                 row = len(sums) - int(stats[0][:, 0].sum())
             if isinstance(row, Choice):

@@ -136,13 +136,13 @@ class System:
         rows = self.stats.values() if names is None else [self.stats[name] for name in names]
         return [np.array(of_metric) for of_metric in zip(*rows, strict=True)]
 
-    def totals(self) -> list[FloatColumn]:
-        """Return the sum of the statistics under each metric."""
-        return [matrix.sum(axis=0) for matrix in self.matrices()]
+    def totals(self, names: Sequence[str] | None = None) -> list[FloatColumn]:
+        """Return the sum of the statistics under each metric, of all segments or of some."""
+        return [matrix.sum(axis=0) for matrix in self.matrices(names)]
 
-    def scores(self) -> list[float]:
-        """Return the corpus score under each metric."""
-        return [m.score(row) for m, row in zip(self.metrics, self.totals(), strict=True)]
+    def scores(self, names: Sequence[str] | None = None) -> list[float]:
+        """Return the corpus score under each metric, of all segments or of some."""
+        return [m.score(row) for m, row in zip(self.metrics, self.totals(names), strict=True)]
 
     def estimates(
         self, *, samples: int = 1000, level: float = 0.95, seed: int = 0

@@ -25,23 +25,15 @@ examples:
   fstmetrics completion zsh > ~/.zfunc/_fstmetrics                  # a folder of $fpath
   fstmetrics completion fish > ~/.config/fish/completions/fstmetrics.fish
 """
-SHELLS = ("bash", "zsh", "fish")
+OPTIONS = """\
+shell bash|zsh|fish  the shell that the script is for
+--line WORD: rest  instead print what may be the last of these words, where it is an option of a
+    metric, format, method or learner: what the script asks
+"""
 #: names with anything else in them would have to be quoted, differently in each shell
 _PLAIN = re.compile(r"[\w.+-]+")
 #: values that are no files: numbers, templates, words
 _FILES = {"FILE", "OUT", "DIR", None}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.add_argument("shell", choices=SHELLS, help="the shell that the script is for")
-    parser.add_argument(
-        "--line",
-        metavar="WORD",
-        nargs=argparse.REMAINDER,
-        help="instead print what may be the last of these words, where it is an option of a "
-        "metric, format, method or learner: what the script asks",
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:

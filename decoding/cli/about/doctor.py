@@ -26,6 +26,8 @@ examples:
   fstmetrics doctor
   fstmetrics doctor --quiet && fstmetrics oracle lattices.jsonl.gz
 """
+#: none of its own
+OPTIONS = ""
 
 OK, MISSING, BROKEN = "ok", "missing", "broken"
 _COLOURS = {OK: "green", MISSING: "yellow", BROKEN: "red"}
@@ -47,10 +49,6 @@ class Finding(NamedTuple):
     what: str
     state: str
     detail: str
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command: none of its own."""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,26 +8,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from decoding.cli.arguments import (
-    STANDARD,
-    add_calibration,
-    add_inputs,
-    add_metrics,
-    add_output,
-    add_references,
     check_inputs,
-    finite,
-    line_formats,
-    lower_name,
     open_calibration,
     open_references,
-    option,
     parse_metric_options,
-    positive,
 )
+from decoding.cli.option_table import STANDARD
 from decoding.cli.running import (
     SENTENCE_ORACLES,
-    add_resuming,
-    add_running,
     check_one_sentence,
     check_running,
     explain_unscored,
@@ -79,117 +67,49 @@ examples:
   fstmetrics mbr lattices.jsonl.gz --method linear --set p=0.7 --set r=0.8 --metric bleu
   fstmetrics mbr nbest.gz --metric python:my_module:scores --cache scores.sqlite --matrix all.jsonl
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "SPACES")
-    add_references(parser)
-    add_metrics(
-        parser,
-        "; the expectation of the first one decides, unless the method has an objective of its "
-        "own, the others score",
-    )
-    parser.add_argument(
-        "--method",
-        metavar="NAME",
-        type=lower_name,
-        default="auto",
-        help="auto, pairwise, linear, consensus, edit, exact, search or rover, with options as in "
-        "linear:p=0.7,r=0.8; one of a plug-in's, or python:MODULE:CLASS (default: auto: edit for "
-        "wer and wrr over lattices, pairwise for all else)",
-    )
-    add_calibration(parser)
-    parser.add_argument(
-        "--candidates",
-        metavar="K",
-        type=positive,
-        help="number of candidates, the K best sentences",
-    )
-    parser.add_argument(
-        "--samples", metavar="N", type=positive, help="number of sentences sampled as evidence"
-    )
-    parser.add_argument(
-        "--evidence",
-        metavar="FILE",
-        help="spaces to average over instead of SPACES, with the same ids",
-    )
-    parser.add_argument(
-        "--systems",
-        metavar="FILE",
-        nargs="+",
-        default=[],
-        help="spaces of other systems with the same ids, combined with SPACES; or what they said, "
-        "as lines 'id words', trn, ctm or what commands write: with sentences in all files words "
-        "are voted on (ROVER), under wer by default; without SPACES the first system takes their "
-        "place",
-    )
-    parser.add_argument(
-        "--systems-format",
-        metavar="NAME",
-        help="format of --systems: text (line i is segment i), kaldi ('id words'), trn, ctm, tsv, "
-        "or one of spaces (default: found by content)",
-    )
-    parser.add_argument(
-        "--system-weights",
-        metavar="W",
-        nargs="+",
-        type=finite,
-        help="system weights: one for SPACES and one for each of --systems (default: equal)",
-    )
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        type=option,
-        action="append",
-        default=[],
-        help="any other option of the method, such as uniform=true, evidence_size=50, p=0.7 or "
-        "theta=-0.1/0.2/0.3/0.4/0.5; may be repeated",
-    )
-    parser.add_argument(
-        "-k",
-        metavar="K",
-        type=positive,
-        default=1,
-        help="number of best sentences of each segment to write (default: 1)",
-    )
-    parser.add_argument(
-        "--no-oracle", action="store_true", help="do not search for oracles for the summary"
-    )
-    add_running(parser)
-    add_resuming(parser)
-    parser.add_argument(
-        "--format",
-        choices=line_formats("ctm"),
-        default="tsv",
-        help="output format (default: tsv); ctm needs the method edit or rover, and times in the "
-        "input; parquet needs pyarrow",
-    )
-    parser.add_argument(
-        "--confidences",
-        action="store_true",
-        help="add the words with confidences, times and alternatives to jsonl; needs the method "
-        "edit or rover",
-    )
-    parser.add_argument(
-        "--matrix",
-        metavar="FILE",
-        help="also write the scores of all candidates against all evidence, a line of JSON a "
-        "segment: id, metric, candidates, evidence, weights, scores[candidate][evidence]; needs "
-        "the method pairwise",
-    )
-    parser.add_argument(
-        "--cache",
-        metavar="FILE",
-        help="keep the scores of python:MODULE:FUNCTION there, and take those that are there; "
-        "workers and later runs may share it",
-    )
-    add_output(parser)
-    parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
+OPTIONS = """\
+@inputs SPACES
+@references
+@metrics = grr wer  ; the expectation of the first one decides, unless the method has an objective
+    of its own, the others score
+--method NAME: name = auto  auto, pairwise, linear, consensus, edit, exact, search or rover, with
+    options as in linear:p=0.7,r=0.8; one of a plug-in's, or python:MODULE:CLASS (default: auto:
+    edit for wer and wrr over lattices, pairwise for all else)
+@calibration
+--candidates K: whole number  number of candidates, the K best sentences
+--samples N: whole number  number of sentences sampled as evidence
+--evidence FILE  spaces to average over instead of SPACES, with the same ids
+--systems FILE: several  spaces of other systems with the same ids, combined with SPACES; or what
+    they said, as lines 'id words', trn, ctm or what commands write: with sentences in all files
+    words are voted on (ROVER), under wer by default; without SPACES the first system takes their
+    place
+--systems-format NAME  format of --systems: text (line i is segment i), kaldi ('id words'), trn,
+    ctm, tsv, or one of spaces (default: found by content)
+--system-weights W: number, several  system weights: one for SPACES and one for each of --systems
+    (default: equal)
+--set KEY=VALUE: pair, repeated  any other option of the method, such as uniform=true,
+    evidence_size=50, p=0.7 or theta=-0.1/0.2/0.3/0.4/0.5; may be repeated
+-k K: whole number = 1  number of best sentences of each segment to write
+--no-oracle  do not search for oracles for the summary
+@running
+@resuming
+--format: lines or ctm = tsv  output format (default: tsv), or one of a plug-in's; ctm needs the
+    method edit or rover, and times in the input; parquet needs pyarrow
+--confidences  add the words with confidences, times and alternatives to jsonl; needs the method
+    edit or rover
+--matrix FILE  also write the scores of all candidates against all evidence, a line of JSON a
+    segment: id, metric, candidates, evidence, weights, scores[candidate][evidence]; needs the
+    method pairwise
+--cache FILE  keep the scores of python:MODULE:FUNCTION there, and take those that are there;
+    workers and later runs may share it
+@output
+@summary  the summary
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
+    arguments.systems = arguments.systems or []
     option, combined = "read.format", bool(arguments.systems)
     if not arguments.paths and combined:
         option = "systems.format"
@@ -204,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
         if taken and arguments.resume:
             arguments.parser.error(f"--resume is for spaces, and {next(iter(taken))} has sentences")
         if len(taken) == len(arguments.paths):
-            arguments.default_metrics = ["wer"]
+            arguments.default_metric = ["wer"]
         return _run(arguments, references)
 
 

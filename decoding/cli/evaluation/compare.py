@@ -7,12 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
-    add_metrics,
-    add_output,
-    add_references,
-    add_resampling,
-    add_systems,
-    add_table_format,
     check_inputs,
     parse_metric_options,
     read_systems,
@@ -46,36 +40,20 @@ examples:
   fstmetrics compare base.txt a.txt b.txt --refs text --test all --samples 10000 --format tsv
   fstmetrics compare base.en a.en --refs refs.en --metric bleu --test randomization --format latex
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_systems(parser, "HYPS", "the file of the baseline, then those of the systems")
-    add_references(parser, required=True)
-    add_metrics(parser)
-    parser.add_argument(
-        "--test",
-        nargs="+",
-        action="extend",
-        metavar="TEST",
-        help="significance tests: bootstrap, randomization, sign, sign-substitution, or all of "
-        "these; one of a plug-in's, or python:MODULE:FUNCTION (default: bootstrap)",
-    )
-    parser.add_argument(
-        "--alternative",
-        choices=("two-sided", "better", "worse"),
-        default="two-sided",
-        help="alternative hypothesis: the system differs (default), is better, or is worse",
-    )
-    parser.add_argument(
-        "--ties",
-        choices=("drop", "split"),
-        default="drop",
-        help="ties in sign tests: drop them, or split them between both (default: drop)",
-    )
-    add_resampling(parser, None, "1000 for bootstrap, 10000 for randomization")
-    add_table_format(parser)
-    add_output(parser)
+OPTIONS = """\
+@systems HYPS  the file of the baseline, then those of the systems
+@reference files required
+@metrics = grr wer
+--test TEST: tests, several  significance tests: bootstrap, randomization, sign,
+    sign-substitution, or all of these; one of a plug-in's, or python:MODULE:FUNCTION (default:
+    bootstrap)
+--alternative two-sided|better|worse = two-sided  alternative hypothesis: the system differs
+    (default), is better, or is worse
+--ties drop|split = drop  ties in sign tests: drop them, or split them between both
+@resampling  (default: 1000 for bootstrap, 10000 for randomization)
+@table format
+@output
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -108,10 +86,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _report(
     compared: Sequence[SystemComparison], baseline: System, arguments: argparse.Namespace
 ) -> Report:
-    from decoding.cli.tables import Report, headings, resampling_note
+    from decoding.cli.tables import Report, headings, resampling_note, score_headings
 
-    labels, notes = headings(baseline.metrics)
-    named = dict(zip(map(str, baseline.metrics), labels, strict=True))
+    _, notes = headings(baseline.metrics)
+    named = dict(zip(map(str, baseline.metrics), score_headings(baseline.metrics), strict=True))
     header, *rows = _rows(compared, named, baseline.name, arguments.level)
     samples = {result.method: result.samples for result in compared[0].results}
     if "bootstrap" in samples:
@@ -134,7 +112,7 @@ def _rows(
     compared: Sequence[SystemComparison], labels: Mapping[str, str], baseline: str, level: float
 ) -> list[list[str]]:
     """Return rows for people; the baseline has one under each metric."""
-    from decoding.cli.tables import format_difference, p_value
+    from decoding.cli.tables import format_interval, format_score, p_value
 
     interval = f"{100 * level:g} % interval"
     rows = [["metric", "system", "score", "effect", interval, "test", "p", "won", "lost"]]
@@ -143,7 +121,7 @@ def _rows(
         label = labels[str(one.metric)]
         if label not in shown:
             shown.add(label)
-            score = f"{one.baseline_score:.4f}"
+            score = format_score(one.metric, one.baseline_score)
             rows.append([label, f"{baseline} (baseline)", score, *[""] * 6])
         for result in one.results:
             counts = ["" if count is None else str(count) for count in (result.wins, result.losses)]
@@ -151,9 +129,9 @@ def _rows(
                 [
                     label,
                     one.system,
-                    f"{one.score:.4f}",
-                    format_difference(result.effect),
-                    "" if result.interval is None else str(result.interval),
+                    format_score(one.metric, one.score),
+                    format_score(one.metric, result.effect, "+"),
+                    format_interval(one.metric, result.interval) if result.interval else "",
                     result.method,
                     p_value(result.p_value),
                     *counts,

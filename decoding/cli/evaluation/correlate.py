@@ -6,13 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
-    add_metrics,
-    add_output,
-    add_plot,
-    add_references,
-    add_resampling,
-    add_systems,
-    add_table_format,
     check_inputs,
     check_plot,
     parse_metric_options,
@@ -41,30 +34,19 @@ examples:
   fstmetrics correlate *.en --refs refs.en --human scores.tsv --metric wer grr --plot scores.svg
   fstmetrics correlate system.en --refs refs.en --human segments.tsv --format json
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_systems(parser, "HYPS", "files of hypotheses, one a system")
-    add_references(parser, required=True)
-    parser.add_argument(
-        "--human",
-        metavar="FILE",
-        required=True,
-        help="file of human scores, higher is better, in columns separated by tabs or blanks",
-    )
-    add_metrics(parser)
-    parser.add_argument(
-        "--resample",
-        choices=("systems", "segments"),
-        default="systems",
-        help="what is resampled for intervals of system-level correlations: systems (default) or "
-        "segments; segment-level intervals always resample segments",
-    )
-    add_resampling(parser, 1000, "1000")
-    add_plot(parser)
-    add_table_format(parser)
-    add_output(parser)
+OPTIONS = """\
+@systems HYPS  files of hypotheses, one a system
+@reference files required
+--human FILE: required  file of human scores, higher is better, in columns separated by tabs or
+    blanks
+@metrics = grr
+--resample systems|segments = systems  what is resampled for intervals of system-level correlations:
+    systems (default) or segments; segment-level intervals always resample segments
+@resampling = 1000
+@plot  write a plot
+@table format
+@output
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

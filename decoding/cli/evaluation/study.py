@@ -6,22 +6,15 @@ import argparse
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
-    add_output,
-    add_plot,
-    add_references,
-    add_resampling,
-    add_systems,
-    add_table_format,
     check_inputs,
     check_plot,
     parse_metric_option,
-    positive,
     read_systems,
     resampling_progress,
-    values,
     write_report,
 )
-from decoding.cli.terminal import add_volume, note
+from decoding.cli.option_table import add_options
+from decoding.cli.terminal import note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,15 +50,40 @@ Score systems under many values of a numeric option of a metric.
 With human scores ('system score', as for 'fstmetrics correlate'), the correlation over systems
 for each value; it is of quality, so that 1 is best for error rates, too.
 """
+_SYSTEMS = """\
+@systems HYPS  files of hypotheses, one a system
+@reference files required
+"""
+_CHAR_BLEU_OPTIONS = """\
+--metric SPEC = bleu  BLEU with its options but for order and unit, such as bleu:tokenize=13a
+--max-n N: whole number = 4  highest order in words
+--max-m M: whole number = 20  highest order in characters
+--spaces keep|drop = keep  keep or drop the blanks between words
+--share X: number = 0.9  share of segments for the last criterion
+"""
+_SWEEP_OPTIONS = """\
+--metric SPEC: required  metric, such as tbleu:tokenize=13a
+--option NAME: required  numeric option of the metric, such as epsilon, gamma or similarity.epsilon
+--values LIST: values, required  values of the option, such as 0,0.1,0.5 or, in equal steps,
+    0,0.05,...,1; write --values=-1,0 if the first is negative
+--human FILE  file of human scores of the systems, higher is better
+@resampling = 1000
+"""
+_OUTPUT = """\
+@plot  write a plot
+@table format
+@output
+@volume
+"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the studies, each with its arguments."""
+def add_studies(parser: argparse.ArgumentParser) -> None:
+    """Add the studies, each with its options."""
     studies = parser.add_subparsers(dest="study", metavar="STUDY", required=True)
-    for name, summary, description, add, run_study in (
-        ("char-bleu", "BLEU in characters against BLEU in words", _CHAR_BLEU, _add_char_bleu,
+    for name, summary, description, options, run_study in (
+        ("char-bleu", "BLEU in characters against BLEU in words", _CHAR_BLEU, _CHAR_BLEU_OPTIONS,
          _run_char_bleu),
-        ("sweep", "systems under many values of an option", _SWEEP, _add_sweep, _run_sweep),
+        ("sweep", "systems under many values of an option", _SWEEP, _SWEEP_OPTIONS, _run_sweep),
     ):  # fmt: skip
         study = studies.add_parser(
             name,
@@ -74,11 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        add(study)
-        add_plot(study)
-        add_table_format(study)
-        add_output(study)
-        add_volume(study)
+        add_options(study, _SYSTEMS + options + _OUTPUT)
         study.set_defaults(run_study=run_study, study_parser=study)
 
 
@@ -89,67 +103,6 @@ def run(arguments: argparse.Namespace) -> int:
     check_plot(arguments)
     code: int = arguments.run_study(arguments)
     return code
-
-
-def _add_char_bleu(parser: argparse.ArgumentParser) -> None:
-    add_systems(parser, "HYPS", "files of hypotheses, one a system")
-    add_references(parser, required=True)
-    parser.add_argument(
-        "--metric",
-        metavar="SPEC",
-        default="bleu",
-        help="BLEU with its options but for order and unit, such as bleu:tokenize=13a "
-        "(default: bleu)",
-    )
-    parser.add_argument(
-        "--max-n", metavar="N", type=positive, default=4, help="highest order in words (default: 4)"
-    )
-    parser.add_argument(
-        "--max-m",
-        metavar="M",
-        type=positive,
-        default=20,
-        help="highest order in characters (default: 20)",
-    )
-    parser.add_argument(
-        "--spaces",
-        choices=("keep", "drop"),
-        default="keep",
-        help="keep or drop the blanks between words (default: keep)",
-    )
-    parser.add_argument(
-        "--share",
-        metavar="X",
-        type=float,
-        default=0.9,
-        help="share of segments for the last criterion (default: 0.9)",
-    )
-
-
-def _add_sweep(parser: argparse.ArgumentParser) -> None:
-    add_systems(parser, "HYPS", "files of hypotheses, one a system")
-    add_references(parser, required=True)
-    parser.add_argument(
-        "--metric", metavar="SPEC", required=True, help="metric, such as tbleu:tokenize=13a"
-    )
-    parser.add_argument(
-        "--option",
-        metavar="NAME",
-        required=True,
-        help="numeric option of the metric, such as epsilon, gamma or similarity.epsilon",
-    )
-    parser.add_argument(
-        "--values",
-        metavar="LIST",
-        type=values,
-        required=True,
-        help="values of the option, such as 0,0.1,0.5 or, in equal steps, 0,0.05,...,1; write "
-        "--values=-1,0 if the first is negative",
-    )
-    parser.add_argument(
-        "--human", metavar="FILE", help="file of human scores of the systems, higher is better"
-    )
-    add_resampling(parser, 1000, "1000")
 
 
 def _run_char_bleu(arguments: argparse.Namespace) -> int:

@@ -67,10 +67,11 @@ def test_the_table(files, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0].split() == (
         ["metric", "system", "score", "effect", "95", "%", "interval", "test", "p", "won", "lost"]
     )
-    assert lines[1].split() == ["WER", str(base), "(baseline)", "0.2500"]
+    assert lines[1].split() == ["WER", "%", str(base), "(baseline)", "25.00"]
     judge = paired_bootstrap(WER(), stats(WER(), BETTER), stats(WER(), BASE))
     assert lines[2] == lines[4]
-    assert f"{judge.effect:+.4f}  {judge.interval}  bootstrap" in lines[2]
+    ends = [f"{100 * end:.2f}" for end in (judge.interval.low, judge.interval.high)]
+    assert f"{100 * judge.effect:+.2f}  [{ends[0]}, {ends[1]}]  bootstrap" in lines[2]
     assert lines[2].split()[-2:] == [str(judge.wins), str(judge.losses)]
     assert "randomization" in lines[3]
     assert lines[-2].endswith("95 % intervals by 1000 resamples of the segments, seed 0")
@@ -195,7 +196,7 @@ def test_bytes_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[st
     [
         (["BASE", "--refs", "REFS"], "no system to compare"),
         (["--refs", "REFS"], "no HYPS given"),
-        (["BASE", "BETTER", "--refs", "REFS", "--test", "t"], "no significance test named 't'"),
+        (["BASE", "BETTER", "--refs", "REFS", "--test", "t"], "invalid choice: 't'"),
         (["BASE", "BETTER", "--refs", "REFS", "--metric", "wre"], "did you mean"),
         (["BASE", "BETTER", "--refs", "REFS", "-o", "no/such/file"], "no such directory"),
         (["BASE", "nothing", "--refs", "REFS"], "nothing: No such file"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from decoding.cli.arguments import values
+from decoding.cli.option_table import values
 from decoding.plots import Curve, Panel, line_plots
 from fstmetrics import BLEU, GRR, TBLEU, corpus_score
 from fstmetrics.statistics import correlate
