@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import argparse
 import errno
-import math
 import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from decoding.cli.option_table import STANDARD
 from decoding.cli.terminal import detail, note, progress, say
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from decoding.corpus.outcomes import Failures, Segment
     from decoding.extraction.search import Search
     from fstmetrics import Metric
     from fstmetrics.statistics.calibration import Calibration
+    from fstmetrics.statistics.human import HumanScores
     from fstmetrics.statistics.resampling import OnDrawn
     from fstmetrics.statistics.systems import Scorer, System
     from lattices.errors import FormatError
     from lattices.formats.references import References
 
-STANDARD = "-"
 #: failures beyond these are counted, not shown
 SHOWN_FAILURES = 10
 #: segments whose ids may show that references are by id
@@ -59,196 +56,17 @@ def spellings(parser: argparse.ArgumentParser) -> dict[str, str]:
     }
 
 
-def positive(text: str) -> int:
-    """Return a whole number from 1 on; for argparse."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is less than 1")
-    return number
-
-
-def finite(text: str) -> float:
-    """Return a finite number; for argparse."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text} is not finite")
-    return number
-
-
-def size(text: str) -> int:
-    """Return a number of bytes, as ``500M`` or ``2G``; for argparse."""
-    factors = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-    factor = factors.get(text[-1:].upper())
-    try:
-        number = finite(text if factor is None else text[:-1])
-    except ValueError:
-        number = 0.0
-    if number * (factor or 1) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes, as 500M or 2G")
-    return int(number * (factor or 1))
-
-
-def lower_name(text: str) -> str:
-    """Return ``NAME:OPTIONS`` with the name in lower case; for argparse."""
-    name, colon, options = text.partition(":")
-    return f"{name.lower()}{colon}{options}"
-
-
-def option(text: str) -> tuple[str, str]:
-    """Return the two sides of ``KEY=VALUE``; for argparse."""
-    key, equals, value = text.partition("=")
-    if not (key and equals):
-        raise argparse.ArgumentTypeError(f"{text!r}, expected KEY=VALUE")
-    return key, value
-
-
-# argparse shows these names in its messages
-positive.__name__, finite.__name__ = "whole number", "number"
-
-
-def add_inputs(parser: argparse.ArgumentParser, metavar: str) -> None:
-    """Add the search spaces to read, and how to read them."""
-    parser.add_argument(
-        "paths",
-        metavar=metavar,
-        nargs="*",
-        help="files (plain or compressed), directories, URLs, or - for standard input; before "
-        "options that take several values",
-    )
-    parser.add_argument(
-        "--input-format",
-        metavar="NAME",
-        help="format of the input, by default found by its content (see: fstmetrics formats)",
-    )
-    parser.add_argument(
-        "--option",
-        metavar="KEY=VALUE",
-        type=option,
-        action="append",
-        default=[],
-        help="option of the input format, such as tags=keep for htk; may be repeated",
-    )
-
-
-def add_workers(parser: argparse.ArgumentParser) -> None:
-    """Add the number of processes."""
-    parser.add_argument(
-        "--workers",
-        metavar="N",
-        type=positive,
-        default=1,
-        help="number of worker processes, which gain where the work takes seconds, not for 1,000 "
-        "lattices; does not change the output (default: 1, in this process)",
-    )
-
-
-def add_search(parser: argparse.ArgumentParser) -> None:
-    """Add how to search: the fields of :class:`decoding.extraction.search.Search`."""
-    from decoding.extraction.search import Search
-
-    for each in fields(Search):
-        if each.metadata:
-            kind = {"N": positive, "SIZE": size}.get(each.metadata["metavar"], str)
-            parser.add_argument(f"--{each.name}", type=kind, **each.metadata)
-
-
 def search_of(arguments: argparse.Namespace) -> Search:
     """Return how to search; what the engine needs has to be there."""
     from decoding.extraction.search import Search
 
-    given = {each.name: getattr(arguments, each.name) for each in fields(Search) if each.metadata}
+    given = {name: getattr(arguments, name) for name in ("engine", "budget", "memory")}
     if given["engine"] not in (None, "auto"):
         from lattices.intersection import ENGINES
         from lattices.registry import check_requirements
 
         check_requirements(ENGINES.get(given["engine"]))
     return Search(**{name: value for name, value in given.items() if value is not None})
-
-
-def add_references(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
-    """Add the files of references."""
-    parser.add_argument(
-        "--refs",
-        metavar="FILE",
-        nargs="+",
-        action="extend",
-        required=required,
-        help="reference files, one for each reference of a segment: lines in the order of the "
-        "segments, Kaldi's 'id words', trn, ctm or stm of NIST's sclite, or what commands write"
-        + ("" if required else " (default: the references in the input)"),
-    )
-    parser.add_argument(
-        "--refs-format",
-        choices=("auto", "kaldi", "plain", "trn", "ctm", "stm", "tsv"),
-        default="auto",
-        help="layout of the reference files: kaldi ('id words'), plain (line i is segment i), trn, "
-        "ctm, stm, tsv ('id score words'), or auto: found by content and segment ids; plain if "
-        "first words cannot be ids (a few lines whose first words all differ may have ids: say "
-        "plain) (default: auto)",
-    )
-    add_reference_ids(parser)
-    if not required:
-        parser.add_argument(
-            "--partial-refs",
-            action="store_true",
-            help="go on though none of the first segments has references; those that have none "
-            "fail, or are not scored where references are not needed",
-        )
-
-
-def add_reference_ids(parser: argparse.ArgumentParser) -> None:
-    """Add how ids are made."""
-    parser.add_argument(
-        "--refs-id",
-        metavar="TEMPLATE",
-        help="template of segment ids for trn (fields {id} {utterance}), ctm ({file} {channel}) or "
-        "stm (also {speaker} {begin} {end} {begin_cs:06} ...), such as {file}-{channel}",
-    )
-
-
-def add_metrics(parser: argparse.ArgumentParser, note: str = "", default: str = "grr") -> None:
-    """Add the metrics; ``default`` has those to take if none are given."""
-    parser.set_defaults(default_metrics=default.split())
-    parser.add_argument(
-        "--metric",
-        metavar="SPEC",
-        nargs="+",
-        action="extend",
-        help=f"metrics such as wer or grr:n=2,alpha=0.5, or python:MODULE:FUNCTION, a function of "
-        f"pairs of texts (default: {default}){note}",
-    )
-    add_normaliser(parser)
-
-
-def add_normaliser(parser: argparse.ArgumentParser) -> None:
-    """Add what makes both sides alike."""
-    parser.add_argument(
-        "--normalize",
-        "--normalise",
-        dest="normalise",
-        metavar="NAME[+NAME...]",
-        help="make both sides alike before they are compared: lower, nfkc, punctuation, "
-        "whisper-basic, whisper-english, drop:WORD|WORD, glm:FILE, regex:FILE",
-    )
-
-
-def add_calibration(parser: argparse.ArgumentParser) -> None:
-    """Add what confidences are made of: a scale, or a calibration."""
-    parser.add_argument(
-        "--scale",
-        metavar="S",
-        type=finite,
-        help="scale of the model scores before they become probabilities (default: 1, or that of "
-        "--calibration)",
-    )
-    parser.add_argument(
-        "--calibration",
-        metavar="FILE",
-        help="calibration of 'fstmetrics calibrate', for confidences",
-    )
-    parser.add_argument(
-        "--channel", metavar="NAME", default="1", help="channel of all words in ctm (default: 1)"
-    )
 
 
 def open_calibration(arguments: argparse.Namespace, calibrated: bool) -> Calibration | None:
@@ -270,13 +88,6 @@ def open_calibration(arguments: argparse.Namespace, calibrated: bool) -> Calibra
     return found
 
 
-def add_plot(parser: argparse.ArgumentParser, what: str = "write a plot") -> None:
-    """Add the file for a picture."""
-    parser.add_argument(
-        "--plot", metavar="FILE", help=f"also {what}: .png, .svg or .pdf; needs matplotlib"
-    )
-
-
 def check_plot(arguments: argparse.Namespace) -> str:
     """Return the format of the picture that is asked for, empty if none is; refuse what is none."""
     if not arguments.plot:
@@ -286,18 +97,6 @@ def check_plot(arguments: argparse.Namespace) -> str:
     from decoding.plots import plot_format
 
     return plot_format(arguments.plot)
-
-
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the file to write."""
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT",
-        default=STANDARD,
-        help="output file, compressed if it ends in .gz, .bz2, .xz or .zst; written completely "
-        "or not at all (default: -, standard output)",
-    )
 
 
 def check_inputs(arguments: argparse.Namespace, what: str) -> None:
@@ -453,7 +252,7 @@ def parse_metric_options(
     arguments: argparse.Namespace, *, check: bool = True
 ) -> tuple[Metric, ...]:
     """Return the metrics that were asked for, each once."""
-    given = arguments.metric or arguments.default_metrics
+    given = arguments.metric or arguments.default_metric
     metrics = [
         parse_metric_option(specification, check=check, normalise=arguments.normalise)
         for specification in given
@@ -562,46 +361,22 @@ def _failure_lines(failures: Failures) -> list[str]:
     return [*lines[:-1], *([f"... and {left} more failures"] if left else []), lines[-1]]
 
 
-#: formats of tables that are made when all rows are there
-TABULAR = ("csv", "parquet")
-#: formats that have one sentence of each segment, and no scores
-SENTENCES = ("text", "kaldi", "trn")
-#: formats of results that are sentences
-LINES = ("tsv", "jsonl", *SENTENCES, *TABULAR)
-FORMATS = ("table", "tsv", "json", "latex", "markdown", *TABULAR)
-
-
-def add_systems(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:
-    """Add the files of the systems, and how to read them."""
-    parser.add_argument(
-        "paths",
-        metavar=metavar,
-        nargs="*",
-        help=f"{what}, or - for standard input; before options that take several values",
-    )
-    parser.add_argument(
-        "--input-format",
-        metavar="NAME",
-        help="input format: text (lines, with ids if the references have them), kaldi ('id "
-        "words'), trn, ctm, tsv ('id score words'), or one of spaces (default: found by content)",
-    )
-
-
 def read_systems(
     arguments: argparse.Namespace,
     metrics: tuple[Metric, ...],
     paths: Sequence[str],
     *,
     keep: bool = True,
+    sentences: bool = False,
 ) -> tuple[list[System], References]:
     """Return systems that have an output for every reference, scored; and say how they were read.
 
-    ``keep`` as in :class:`fstmetrics.statistics.systems.Scorer`.
+    ``keep`` and ``sentences`` as in :class:`fstmetrics.statistics.systems.Scorer`.
     """
     from fstmetrics.statistics.systems import Scorer, describe_layout, read_complete
 
     references = require_references(arguments)
-    scorer = Scorer(metrics, references, arguments.refs_id, keep=keep)
+    scorer = Scorer(metrics, references, arguments.refs_id, keep=keep, sentences=sentences)
     detail(f"reading {', '.join(paths)}")
     with scoring_progress(scorer, arguments):
         systems = [read_complete(path, arguments.input_format, scorer) for path in paths]
@@ -662,149 +437,36 @@ def write_files(*files: tuple[str | None, bytes]) -> None:
                 output.flush()
 
 
-def add_table_format(parser: argparse.ArgumentParser, note: str = "") -> None:
-    """Add the format of the output."""
-    parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        default="table",
-        help=f"output format (default: table); latex needs the package booktabs, "
-        f"parquet pyarrow{note}",
-    )
+def open_human(
+    arguments: argparse.Namespace, paths: Sequence[str]
+) -> tuple[HumanScores, dict[str, str]]:
+    """Return human scores and the file of each system that has one; say what is left out."""
+    from fstmetrics.statistics.human import match_systems, read_human
+    from lattices.errors import FormatError
 
-
-def add_breakdown(parser: argparse.ArgumentParser) -> None:
-    """Add what is asked of scores: where the errors are, and which."""
-    parser.add_argument(
-        "--by",
-        metavar="GROUP",
-        help="also write the scores of groups of segments: speaker (the id up to the first - or "
-        "_), length (of the reference), a FILE of 'id group', or a regular expression for ids",
-    )
-    parser.add_argument(
-        "--top",
-        metavar="N",
-        type=positive,
-        help="also write the N most frequent substitutions, insertions and deletions",
-    )
-    parser.add_argument(
-        "--show",
-        choices=("errors", "all"),
-        help="also print alignments to the references: of segments with errors, or of all",
-    )
-    parser.add_argument(
-        "--pra",
-        metavar="FILE",
-        help="also write the alignments of all segments as sclite's pra has them",
-    )
-
-
-def add_resampling(parser: argparse.ArgumentParser, samples: int | None, default: str) -> None:
-    """Add how often to resample, with what seed, and for what interval."""
-    parser.add_argument(
-        "--samples",
-        metavar="N",
-        type=positive,
-        default=samples,
-        help=f"number of bootstrap resamples (default: {default})",
-    )
-    parser.add_argument(
-        "--seed", metavar="S", type=seed, default=0, help="random seed, from 0 on (default: 0)"
-    )
-    parser.add_argument(
-        "--level",
-        metavar="X",
-        type=_level,
-        default=0.95,
-        help="confidence level of intervals (default: 0.95)",
-    )
-
-
-def seed(text: str) -> int:
-    """Return a whole number from 0 on; for argparse."""
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{number} is less than 0")
-    return number
-
-
-def _level(text: str) -> float:
-    number = float(text)
-    if not 0 < number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
-    return number
-
-
-# argparse shows these names in its messages
-seed.__name__, _level.__name__ = "whole number", "number"
-
-
-ELLIPSIS = "..."
-_MOST = 10_000
-
-
-def values(text: str) -> list[float]:
-    """Return the numbers of a list; for argparse.
-
-    ``0,0.05,...,1`` goes on in the step of the two numbers before the dots, in decimal numbers,
-    so that the third is 0.1 and not 0.1000000001; the last one must be met.
-
-    Examples
-    --------
-    >>> values("0,0.05,...,0.2"), values("1,5,2")
-    ([0.0, 0.05, 0.1, 0.15, 0.2], [1.0, 5.0, 2.0])
-    """
-    found: list[Decimal] = []
-    items = [item.strip() for item in text.split(",")]
-    for place, item in enumerate(items):
-        if item != ELLIPSIS:
-            found.append(_number(item))
-            continue
-        if len(found) < 2 or place + 1 >= len(items) or items[place + 1] == ELLIPSIS:
-            raise argparse.ArgumentTypeError(
-                f"{text!r}: dots stand between two numbers and the last one"
-            )
-        _extend(found, _number(items[place + 1]), text)
-    if len(set(found)) < len(found):
-        raise argparse.ArgumentTypeError(f"{text!r}: a number comes twice")
-    return [float(number) for number in found]
-
-
-def counts(text: str) -> list[int]:
-    """Return the whole numbers from 1 on of such a list; for argparse.
-
-    Examples
-    --------
-    >>> counts("1,2,...,5,10")
-    [1, 2, 3, 4, 5, 10]
-    """
-    found = values(text)
-    wrong = next((number for number in found if number < 1 or number % 1), None)
-    if wrong is not None:
-        raise argparse.ArgumentTypeError(f"{text!r}: {wrong:g} is no whole number from 1 on")
-    return [int(number) for number in found]
-
-
-def _number(item: str) -> Decimal:
-    from decimal import Decimal, InvalidOperation
-
-    try:
-        number = Decimal(item)
-    except InvalidOperation:
-        number = Decimal("nan")
-    # what Decimal holds may be too large for a float
-    if not math.isfinite(float(number)):
-        raise argparse.ArgumentTypeError(f"{item!r} is not a number")
-    return number
-
-
-def _extend(found: list[Decimal], last: Decimal, text: str) -> None:
-    """Add the numbers up to the last one, without it: it comes next in the list."""
-    step = found[-1] - found[-2]
-    steps = (last - found[-1]) / step if step else step
-    if steps < 1 or steps != steps.to_integral_value():
-        raise argparse.ArgumentTypeError(f"{text!r}: steps of {step} do not lead to {last}")
-    if steps > _MOST:
-        raise argparse.ArgumentTypeError(f"{text!r}: more than {_MOST} numbers")
-    begin = found[-1]
-    found.extend(begin + step * number for number in range(1, int(steps)))
+    if arguments.human == STANDARD:
+        arguments.parser.error("--human is a file")
+    human = read_human(arguments.human, one_system=len(paths) == 1, level=arguments.human_level)
+    if not human.entries[0].system:
+        return human, {"": paths[0]}
+    judged = dict.fromkeys(entry.system for entry in human.entries)
+    if human.by_segment and len(paths) == len(judged) == 1:
+        # whatever people call it
+        return human, dict.fromkeys(judged, paths[0])
+    found = match_systems(human, paths)
+    if not found:
+        raise FormatError(
+            f"none of the systems is among the files, such as {next(iter(judged))!r}", human.path
+        )
+    for name in judged:
+        if name not in found:
+            note(f"{human.path}: {name}: no file of this name; left out")
+    for path in paths:
+        if path not in found.values():
+            note(f"{path}: no human score; left out")
+    fewest = 3 if not human.by_segment else 2 if human.preferences else 1
+    if len(found) < fewest:
+        raise FormatError(
+            f"scores of {len(found)} of the systems, expected {fewest} or more", human.path
+        )
+    return human, found

@@ -1,7 +1,8 @@
 """The command ``fstmetrics``: arguments, exit codes, and errors in one line.
 
 The module of a command has ``SUMMARY`` (one line for the list), ``DESCRIPTION`` and ``EXAMPLES``
-(for its help), ``add_arguments(parser)`` and ``run(arguments)``, which returns the exit code.
+(for its help), ``OPTIONS`` (see :mod:`decoding.cli.option_table`) and ``run(arguments)``, which
+returns the exit code.
 Nothing heavy is imported here or in these modules; what a command needs is imported when it runs.
 """
 
@@ -16,11 +17,13 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable, Sequence
+from contextvars import copy_context
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import check_outputs, spellings
-from decoding.cli.terminal import add_volume, detail, is_verbose, say, volume
+from decoding.cli.option_table import add_options
+from decoding.cli.terminal import detail, is_verbose, say, score_style, volume
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -124,10 +127,11 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
             formatter_class=_Formatter,
             allow_abbrev=False,
         )
-        module.add_arguments(subparser)
-        if not any(isinstance(one, argparse._SubParsersAction) for one in subparser._actions):
-            # those of `fstmetrics study` have parsers of their own
-            add_volume(subparser)
+        if hasattr(module, "add_studies"):
+            # each has a parser of its own
+            module.add_studies(subparser)
+        else:
+            add_options(subparser, module.OPTIONS + "\n@volume")
         subparser.set_defaults(run=module.run, parser=subparser)
     return parser
 
@@ -140,7 +144,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _mend_streams()
         _catch_signals()
     try:
-        code = _run(sys.argv[1:] if argv is None else argv)
+        # names of options do not outlive the command, wherever an interrupt meets it
+        code = copy_context().run(_run, sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
         return _exit_interrupted(interrupt)
@@ -151,9 +156,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(problem.__cause__, KeyboardInterrupt):
             # that of an extension module that was being loaded
             return _exit_interrupted(problem.__cause__)
-        if not _is_expected(problem):
+        plugin = _explain_plugin(problem)
+        if not (plugin or _is_expected(problem)):
             raise
-        say(f"error: {_join_lines(problem)}")
+        say(f"error: {_join_lines(plugin or problem)}")
         if isinstance(problem, OSError) and problem.filename == "<stdout>":
             _discard_output()
         return 2
@@ -201,7 +207,12 @@ def _run(given: Sequence[str]) -> int:
         check_outputs(arguments)
         # those of `fstmetrics study` have a parser of their own for each study
         parser = getattr(arguments, "study_parser", arguments.parser)
-        with spell_arguments(spellings(parser)), warnings.catch_warnings(), volume(arguments):
+        with (
+            spell_arguments(spellings(parser)),
+            warnings.catch_warnings(),
+            volume(arguments),
+            score_style(arguments),
+        ):
             warnings.showwarning = show
             started = time.perf_counter()
             if is_verbose():
@@ -261,6 +272,15 @@ def _is_expected(problem: Exception) -> bool:
     return isinstance(problem, OSError | MemoryError) or (
         errors is not None and isinstance(problem, errors.Error)
     )
+
+
+def _explain_plugin(problem: Exception) -> str:
+    """Return what an error says that comes from a plug-in and was not raised on purpose."""
+    errors, registry = (sys.modules.get(f"lattices.{name}") for name in ("errors", "registry"))
+    if errors is None or registry is None or isinstance(problem, errors.Error):
+        return ""
+    said: str = registry.explain_failure(problem)
+    return said
 
 
 def _join_lines(problem: Exception | str) -> str:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 QUIET, NORMAL, VERBOSE = -1, 0, 1
 _VOLUME: ContextVar[int] = ContextVar("volume", default=NORMAL)
@@ -43,23 +43,6 @@ def add_colour(text: str, colour: str) -> str:
     return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m"
 
 
-def add_volume(parser: argparse.ArgumentParser) -> None:
-    """Add how much is told."""
-    given = parser.add_mutually_exclusive_group()
-    given.add_argument(
-        "-q",
-        "--quiet",
-        action="store_true",
-        help="print only errors and warnings to standard error",
-    )
-    given.add_argument(
-        "-v",
-        "--verbose",
-        action="store_true",
-        help="also print what is read, what it is searched with, and how long it takes",
-    )
-
-
 @contextmanager
 def volume(arguments: argparse.Namespace) -> Iterator[None]:
     """Speak as loud as the arguments say, in this block."""
@@ -69,6 +52,30 @@ def volume(arguments: argparse.Namespace) -> Iterator[None]:
         yield
     finally:
         _VOLUME.reset(token)
+
+
+class ScoreStyle(NamedTuple):
+    """How tables for people show scores: with so many digits, percentages or all as fractions."""
+
+    decimals: int = 2
+    fractions: bool = False
+
+
+_DEFAULT_STYLE = ScoreStyle()
+SCORE_STYLE = ContextVar("score style", default=_DEFAULT_STYLE)
+
+
+@contextmanager
+def score_style(arguments: argparse.Namespace) -> Iterator[None]:
+    """Show scores as the arguments say, in this block."""
+    given = {each: getattr(arguments, each, None) for each in ScoreStyle._fields}
+    token = SCORE_STYLE.set(
+        ScoreStyle(**{name: it for name, it in given.items() if it is not None})
+    )
+    try:
+        yield
+    finally:
+        SCORE_STYLE.reset(token)
 
 
 def say(text: str) -> None:

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from decoding.cli.arguments import (
     SHOWN_FAILURES,
-    STANDARD,
     explain_nothing_done,
     file_identity,
     list_inputs,
     make_settler,
-    option,
     report_failures,
 )
+from decoding.cli.option_table import STANDARD
 from decoding.cli.running import corpus_outcomes, say_unweighted
 from decoding.cli.terminal import say
 
@@ -40,38 +39,6 @@ R = TypeVar("R")
 DEFAULT_FORMAT = "jsonl"
 #: bytes of an id that is to name a file; most file systems allow 255, suffixes included
 LONGEST_NAME = 200
-
-
-def add_target(parser: argparse.ArgumentParser) -> None:
-    """Add where to write, and in what format."""
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT",
-        default=STANDARD,
-        help="output file, compressed if it ends in .gz, .bz2, .xz or .zst, or an existing "
-        "directory for one file a segment (default: -, standard output)",
-    )
-    parser.add_argument(
-        "--to",
-        metavar="FORMAT",
-        help="output format (default: by the suffix of OUT; jsonl for standard output and "
-        "directories; see: fstmetrics formats)",
-    )
-    parser.add_argument(
-        "--write-option",
-        metavar="KEY=VALUE",
-        type=option,
-        action="append",
-        default=[],
-        help="option of the output format, such as symbols=words.txt for kaldi; may be repeated",
-    )
-    parser.add_argument(
-        "--lossy",
-        action="store_true",
-        help="leave out what the format cannot hold, with a warning; without it such a segment is "
-        "an error",
-    )
 
 
 def target_of(arguments: argparse.Namespace) -> Target:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import Any, TypedDict
+from dataclasses import dataclass, fields
+from typing import TypedDict
 
 from lattices.errors import OptionError, argument
 from lattices.limits import MEMORY, NO_LIMIT
@@ -14,11 +14,6 @@ DEFAULT_BUDGET = 1_000_000
 OUR_ENGINES = ("auto", "kernel")
 #: more than the native types hold is no limit
 _MOST_LABELS = 2**62
-
-
-def _described(default: Any, metavar: str, help: str) -> Any:
-    """Return a field that is an option in the shell, too."""
-    return field(default=default, metadata={"metavar": metavar, "help": help})
 
 
 def check_limits(budget: int, memory: int) -> None:
@@ -43,18 +38,6 @@ class SearchOptions(TypedDict, total=False):
 class Search:
     """How to search, in one object that all searches take.
 
-    Attributes
-    ----------
-    engine : {"auto", "kernel", "openfst"}
-        Who intersects; ``auto`` is the kernel wherever it can run.
-    budget : int
-        How many labels a search under BLEU or chrF may keep; of the k best and the worst, how many
-        prefixes, and of a forest pairs of a node and a matrix.
-    memory : int
-        How many bytes a search may take, by whatever engine; 2 GB if nothing is said.
-    workers : int
-        Threads.
-
     Examples
     --------
     >>> Search(budget=1000)
@@ -64,23 +47,14 @@ class Search:
     lattices.errors.OptionError: budget and memory are at least 1, not 1000000 and 0
     """
 
-    engine: str = _described(
-        "auto",
-        "NAME",
-        "search engine: auto, kernel or openfst (default: auto, the kernel where it can run)",
-    )
-    budget: int = _described(
-        DEFAULT_BUDGET,
-        "N",
-        "maximum number of labels kept in a search under BLEU or chrF, and of prefixes for k best "
-        "or worst; beyond it, a result is not proven (default: 1 million)",
-    )
-    memory: int = _described(
-        MEMORY,
-        "SIZE",
-        "maximum memory of a search, such as 500M (default: 2G); beyond it, a result is not proven "
-        "where that has a meaning, and the segment fails elsewhere",
-    )
+    #: who intersects; ``auto`` is the kernel wherever it can run
+    engine: str = "auto"
+    #: how many labels a search under BLEU or chrF may keep; of the k best and the worst, how many
+    #: prefixes, and of a forest pairs of a node and a matrix
+    budget: int = DEFAULT_BUDGET
+    #: how many bytes a search may take, by whatever engine; 2 GB if nothing is said
+    memory: int = MEMORY
+    #: threads
     workers: int = 1
 
     def __post_init__(self) -> None:

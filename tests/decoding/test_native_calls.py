@@ -205,6 +205,7 @@ try:
     nbest_stats(judge, some)
 except KeyboardInterrupt:
     pass
+signal.setitimer(signal.ITIMER_REAL, 0)
 print(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

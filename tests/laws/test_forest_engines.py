@@ -162,7 +162,7 @@ def test_what_cannot_be_searched(monkeypatch):
     lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])
     machine = WER().against([lattice]).machine(forest.vocabulary)
     monkeypatch.setattr(forest_as_lattice, "MOST_STATES", 1)
-    with pytest.raises(EngineError, match=r"'seg'.*more than 1 states.*references that are sent"):
+    with pytest.raises(EngineError, match=r"'seg'.*more than 1 states.*references by which it"):
         ENGINE.best([(forest, machine)])
     with pytest.raises(OptionError, match="has no machine"):
         oracle(forest, TBLEU().against(["a"]))

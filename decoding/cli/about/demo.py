@@ -26,15 +26,9 @@ examples:
   fstmetrics demo --copy demo
   fstmetrics oracle demo/*.slf.gz --refs demo/refs.txt --metric wer grr
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.add_argument(
-        "--copy",
-        metavar="DIR",
-        help="copy the lattices and their references into a new directory instead",
-    )
+OPTIONS = """\
+--copy DIR  copy the lattices and their references into a new directory instead
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

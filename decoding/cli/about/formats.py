@@ -11,11 +11,9 @@ examples:
   fstmetrics formats
   fstmetrics formats htk
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.add_argument("name", metavar="NAME", nargs="?", help="show this format's options")
+OPTIONS = """\
+name NAME: optional  show this format's options
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -17,11 +17,9 @@ examples:
   fstmetrics metrics
   fstmetrics metrics grr
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.add_argument("name", metavar="NAME", nargs="?", help="show this metric's documentation")
+OPTIONS = """\
+name NAME: optional  show this metric's documentation
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

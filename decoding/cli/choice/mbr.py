@@ -8,26 +8,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from decoding.cli.arguments import (
-    LINES,
-    STANDARD,
-    add_calibration,
-    add_inputs,
-    add_metrics,
-    add_output,
-    add_references,
     check_inputs,
-    finite,
-    lower_name,
     open_calibration,
     open_references,
-    option,
     parse_metric_options,
-    positive,
 )
+from decoding.cli.option_table import STANDARD
 from decoding.cli.running import (
     SENTENCE_ORACLES,
-    add_resuming,
-    add_running,
     check_one_sentence,
     check_running,
     explain_unscored,
@@ -46,6 +34,7 @@ if TYPE_CHECKING:
     from decoding.corpus.writers import Writer
     from decoding.minimum_risk.method import Method
     from fstmetrics import Metric
+    from fstmetrics.statistics.calibration import Calibration
     from lattices.formats.references import References
     from lattices.spaces import Space
 
@@ -78,117 +67,49 @@ examples:
   fstmetrics mbr lattices.jsonl.gz --method linear --set p=0.7 --set r=0.8 --metric bleu
   fstmetrics mbr nbest.gz --metric python:my_module:scores --cache scores.sqlite --matrix all.jsonl
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "SPACES")
-    add_references(parser)
-    add_metrics(
-        parser,
-        "; the expectation of the first one decides, unless the method has an objective of its "
-        "own, the others score",
-    )
-    parser.add_argument(
-        "--method",
-        metavar="NAME",
-        type=lower_name,
-        default="auto",
-        help="auto, pairwise, linear, consensus, edit, exact, search or rover, with options as in "
-        "linear:p=0.7,r=0.8 (default: auto: edit for wer and wrr over lattices, pairwise for all "
-        "else)",
-    )
-    add_calibration(parser)
-    parser.add_argument(
-        "--candidates",
-        metavar="K",
-        type=positive,
-        help="number of candidates, the K best sentences",
-    )
-    parser.add_argument(
-        "--samples", metavar="N", type=positive, help="number of sentences sampled as evidence"
-    )
-    parser.add_argument(
-        "--evidence",
-        metavar="FILE",
-        help="spaces to average over instead of SPACES, with the same ids",
-    )
-    parser.add_argument(
-        "--systems",
-        metavar="FILE",
-        nargs="+",
-        default=[],
-        help="spaces of other systems with the same ids, combined with SPACES; or what they said, "
-        "as lines 'id words', trn, ctm or what commands write: with sentences in all files words "
-        "are voted on (ROVER), under wer by default; without SPACES the first system takes their "
-        "place",
-    )
-    parser.add_argument(
-        "--systems-format",
-        metavar="NAME",
-        help="format of --systems: text (line i is segment i), kaldi ('id words'), trn, ctm, tsv, "
-        "or one of spaces (default: found by content)",
-    )
-    parser.add_argument(
-        "--system-weights",
-        metavar="W",
-        nargs="+",
-        type=finite,
-        help="system weights: one for SPACES and one for each of --systems (default: equal)",
-    )
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        type=option,
-        action="append",
-        default=[],
-        help="any other option of the method, such as uniform=true, evidence_size=50, p=0.7 or "
-        "theta=-0.1/0.2/0.3/0.4/0.5; may be repeated",
-    )
-    parser.add_argument(
-        "-k",
-        metavar="K",
-        type=positive,
-        default=1,
-        help="number of best sentences of each segment to write (default: 1)",
-    )
-    parser.add_argument(
-        "--no-oracle", action="store_true", help="do not search for oracles for the summary"
-    )
-    add_running(parser)
-    add_resuming(parser)
-    parser.add_argument(
-        "--format",
-        choices=(*LINES, "ctm"),
-        default="tsv",
-        help="output format (default: tsv); ctm needs the method edit or rover, and times in the "
-        "input; parquet needs pyarrow",
-    )
-    parser.add_argument(
-        "--confidences",
-        action="store_true",
-        help="add the words with confidences, times and alternatives to jsonl; needs the method "
-        "edit or rover",
-    )
-    parser.add_argument(
-        "--matrix",
-        metavar="FILE",
-        help="also write the scores of all candidates against all evidence, a line of JSON a "
-        "segment: id, metric, candidates, evidence, weights, scores[candidate][evidence]; needs "
-        "the method pairwise",
-    )
-    parser.add_argument(
-        "--cache",
-        metavar="FILE",
-        help="keep the scores of python:MODULE:FUNCTION there, and take those that are there; "
-        "workers and later runs may share it",
-    )
-    add_output(parser)
-    parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
+OPTIONS = """\
+@inputs SPACES
+@references
+@metrics = grr wer  ; the expectation of the first one decides, unless the method has an objective
+    of its own, the others score
+--method NAME: name = auto  auto, pairwise, linear, consensus, edit, exact, search or rover, with
+    options as in linear:p=0.7,r=0.8; one of a plug-in's, or python:MODULE:CLASS (default: auto:
+    edit for wer and wrr over lattices, pairwise for all else)
+@calibration
+--candidates K: whole number  number of candidates, the K best sentences
+--samples N: whole number  number of sentences sampled as evidence
+--evidence FILE  spaces to average over instead of SPACES, with the same ids
+--systems FILE: several  spaces of other systems with the same ids, combined with SPACES; or what
+    they said, as lines 'id words', trn, ctm or what commands write: with sentences in all files
+    words are voted on (ROVER), under wer by default; without SPACES the first system takes their
+    place
+--systems-format NAME  format of --systems: text (line i is segment i), kaldi ('id words'), trn,
+    ctm, tsv, or one of spaces (default: found by content)
+--system-weights W: number, several  system weights: one for SPACES and one for each of --systems
+    (default: equal)
+--set KEY=VALUE: pair, repeated  any other option of the method, such as uniform=true,
+    evidence_size=50, p=0.7 or theta=-0.1/0.2/0.3/0.4/0.5; may be repeated
+-k K: whole number = 1  number of best sentences of each segment to write
+--no-oracle  do not search for oracles for the summary
+@running
+@resuming
+--format: lines or ctm = tsv  output format (default: tsv), or one of a plug-in's; ctm needs the
+    method edit or rover, and times in the input; parquet needs pyarrow
+--confidences  add the words with confidences, times and alternatives to jsonl; needs the method
+    edit or rover
+--matrix FILE  also write the scores of all candidates against all evidence, a line of JSON a
+    segment: id, metric, candidates, evidence, weights, scores[candidate][evidence]; needs the
+    method pairwise
+--cache FILE  keep the scores of python:MODULE:FUNCTION there, and take those that are there;
+    workers and later runs may share it
+@output
+@summary  the summary
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
+    arguments.systems = arguments.systems or []
     option, combined = "read.format", bool(arguments.systems)
     if not arguments.paths and combined:
         option = "systems.format"
@@ -203,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
         if taken and arguments.resume:
             arguments.parser.error(f"--resume is for spaces, and {next(iter(taken))} has sentences")
         if len(taken) == len(arguments.paths):
-            arguments.default_metrics = ["wer"]
+            arguments.default_metric = ["wer"]
         return _run(arguments, references)
 
 
@@ -216,7 +137,6 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
 
-    from decoding.corpus.writers import writer_of
     from decoding.minimum_risk.method import Method, system_shares
     from decoding.tasks.mbr import MBRTask, matrix_lines
     from lattices.formats.streams import open_output
@@ -257,11 +177,7 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
         calibration=calibration,
     )
     others = [path for path in (arguments.evidence, arguments.calibration) if path]
-    writers: dict[str, Writer] = {"lines": writer_of(arguments.format, "expected")}
-    if arguments.format == "ctm":
-        from decoding.tasks.confusion import CtmWriter
-
-        writers["lines"] = CtmWriter(arguments.channel, calibration)
+    writers: dict[str, Writer] = {"lines": _writer(arguments, calibration)}
     if arguments.matrix:
         writers["matrix"] = matrix_lines
     weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
@@ -288,6 +204,17 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     if not arguments.quiet:
         print_summary(_format_summary(summary, metrics))
     return 1 if summary["failed"] else 0
+
+
+def _writer(arguments: argparse.Namespace, calibration: Calibration | None) -> Writer:
+    """Return the writer of lines."""
+    if arguments.format == "ctm":
+        from decoding.tasks.confusion import CtmWriter
+
+        return CtmWriter(arguments.channel, calibration)
+    from decoding.corpus.writers import WRITERS
+
+    return WRITERS.get(arguments.format)
 
 
 def _watch(
@@ -349,7 +276,8 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
 
     The method is left with its name alone.
     """
-    from decoding.minimum_risk.mbr import explain_unknown_option, method_class
+    from decoding.minimum_risk import METHODS
+    from decoding.minimum_risk.mbr import explain_unknown_option
     from lattices.errors import argument
     from lattices.options import option_fields, read_options, split_named
 
@@ -360,7 +288,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         for name in ("candidates", "samples")
         if (value := getattr(arguments, name)) is not None
     }
-    kind = method_class(_method_with_options(arguments))
+    kind = METHODS.get(_method_with_options(arguments))
     known = option_fields(kind)
     for key, _ in given:
         if key in options:

@@ -9,30 +9,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
-    FORMATS,
-    LINES,
-    add_breakdown,
-    add_inputs,
-    add_metrics,
-    add_output,
-    add_plot,
-    add_references,
-    add_search,
     check_inputs,
     check_plot,
-    counts,
-    finite,
     open_references,
     parse_metric_options,
-    positive,
     search_of,
-    values,
     write_report,
 )
+from decoding.cli.option_table import FORMATS, LINES
 from decoding.cli.running import (
     SENTENCE_ORACLES,
-    add_resuming,
-    add_running,
     check_one_sentence,
     check_running,
     explain_unscored,
@@ -98,82 +84,32 @@ examples:
   fstmetrics oracle nbest.gz --refs refs.en --metric wer --at 1,2,4,8,16,100 --plot oracles.svg
   fstmetrics oracle lattices.jsonl.gz --metric wer --densities 2,5,10,20,50 --format latex
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "LATTICES")
-    add_references(parser)
-    add_metrics(parser, "; the first one searches, the others score what it finds")
-    add_search(parser)
-    parser.add_argument(
-        "-k",
-        metavar="K",
-        type=positive,
-        default=1,
-        help="number of best sentences of each segment to write (default: 1)",
-    )
-    parser.add_argument(
-        "--worst", action="store_true", help="find the worst sentences instead of the best"
-    )
-    parser.add_argument(
-        "--corpus",
-        action="store_true",
-        help="choose the sentences that together make the best corpus, with a bound; not with -k, "
-        "--worst, --model-weight or --resume",
-    )
-    curve = parser.add_mutually_exclusive_group()
-    curve.add_argument(
-        "--at",
-        metavar="K,K,...",
-        type=counts,
-        help="table of oracles among the K best sentences, such as 1,2,4,8,16,100",
-    )
-    curve.add_argument(
-        "--densities",
-        metavar="D,D,...",
-        type=_densities,
-        help="table of oracles of lattices pruned to D arcs a word, such as 2,5,10",
-    )
-    add_plot(parser, "draw that table")
-    parser.add_argument(
-        "--model-weight",
-        metavar="W",
-        type=finite,
-        default=0.0,
-        help="search for metric + W * model score (default: 0)",
-    )
-    parser.add_argument(
-        "--wildcard",
-        metavar="WORD",
-        nargs="+",
-        action="extend",
-        help="words that match any word, on either side, under wer, wrr and grr",
-    )
-    parser.add_argument(
-        "--write-spaces",
-        metavar="FILE",
-        help="also write of each segment the lattice, forest or list of all its sentences that are "
-        "best under the first metric, in the format of the file's name",
-    )
-    add_breakdown(parser)
-    add_running(parser)
-    add_resuming(parser)
-    parser.add_argument(
-        "--format",
-        choices=(*LINES, *(each for each in FORMATS if each not in LINES)),
-        help="output format: tsv (default), jsonl, text, kaldi or trn; with --at and --densities "
-        "table (default), tsv, json or latex; csv and parquet for both (parquet needs pyarrow)",
-    )
-    add_output(parser)
-    parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
-
-
-def _densities(text: str) -> list[float]:
-    found = values(text)
-    if min(found) <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r}: {min(found):g} is not above 0")
-    return found
+OPTIONS = """\
+@inputs LATTICES
+@references
+@metrics = grr wer  ; the first one searches, the others score what it finds
+@search
+-k K: whole number = 1  number of best sentences of each segment to write
+--worst  find the worst sentences instead of the best
+--corpus  choose the sentences that together make the best corpus, with a bound; not with -k,
+    --worst, --model-weight or --resume
+--at K,K,...: counts  table of oracles among the K best sentences, such as 1,2,4,8,16,100
+| --densities D,D,...: densities  table of oracles of lattices pruned to D arcs a word, such as
+    2,5,10
+@plot  draw that table
+--model-weight W: number = 0  search for metric + W * model score
+--wildcard WORD: several  words that match any word, on either side, under wer, wrr and grr
+--write-spaces FILE  also write of each segment the lattice, forest or list of all its sentences
+    that are best under the first metric, in the format of the file's name
+@breakdown
+@running
+@resuming
+--format: lines or tables  output format: tsv (default), jsonl, text, kaldi, trn or one of a
+    plug-in's; with --at and --densities table (default), tsv, json or latex; csv and parquet for
+    both (parquet needs pyarrow)
+@output
+@summary  the summary
+"""
 
 
 def _check_curve(arguments: argparse.Namespace) -> None:
@@ -181,7 +117,7 @@ def _check_curve(arguments: argparse.Namespace) -> None:
     name = "--at" if arguments.at else "--densities" if arguments.densities else ""
     formats = FORMATS if name else LINES
     arguments.format = arguments.format or formats[0]
-    if arguments.format not in formats:
+    if arguments.format not in formats and (name or arguments.format in FORMATS):
         where = name or "lines of segments"
         arguments.parser.error(f"--format {arguments.format}: {where} can be {', '.join(formats)}")
     if not name:
@@ -236,7 +172,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.write_spaces:
         _exclude(arguments, "--write-spaces", *_OF_SEGMENTS, "--corpus", *_BREAKDOWN)
     looks_into = _check_breakdown(arguments)
-    from decoding.corpus.writers import writer_of
+    from decoding.corpus.writers import WRITERS
     from decoding.tasks.oracle import KINDS, OracleTask
 
     metrics = _with_wildcards(parse_metric_options(arguments), arguments.wildcard or [])
@@ -252,7 +188,7 @@ def run(arguments: argparse.Namespace) -> int:
         "done": "searched",
         "required": True,
     }
-    writers = {"lines": writer_of(arguments.format)}
+    writers = {"lines": WRITERS.get(arguments.format)}
     breakdown = None
     if arguments.corpus:
         from decoding.tasks.corpus_oracle import KEPT, CandidatesTask, CorpusDecision
@@ -355,7 +291,7 @@ def _write_curve(
 
 def _curve_report(task: CurveTask, summary: dict[str, Any]) -> Report:
     """Return the table: a line for each point, with the corpus scores of its oracles."""
-    from decoding.cli.tables import Report, headings
+    from decoding.cli.tables import Report, format_scores, headings, score_headings
 
     labels, notes = headings(task.metrics)
     points, names = summary["points"], [str(metric) for metric in task.metrics]
@@ -365,9 +301,9 @@ def _curve_report(task: CurveTask, summary: dict[str, Any]) -> Report:
     if summary["decomposing"] < summary["segments"]:
         notes.append(SENTENCE_ORACLES)
     return Report(
-        [name, size, *labels],
+        [name, size, *score_headings(task.metrics)],
         [
-            [f"{point:g}", f"{mean:.1f}", *(f"{score:.4f}" for score in scores)]
+            [f"{point:g}", f"{mean:.1f}", *format_scores(task.metrics, scores)]
             for point, mean, *scores in points
         ],
         [*notes, f"{summary['segments']} segments, {summary['failed']} failed"],
@@ -426,7 +362,7 @@ def _describe_errors(breakdown: Breakdown | None, arguments: argparse.Namespace)
             colour=wants_colour(sys.stderr),
             width=shutil.get_terminal_size((110, 24)).columns,
         )
-    tables = detail_tables(breakdown.details, ())
+    tables = detail_tables(breakdown.details, (), arguments.sort, joined=True)
     return [*shown, *(table(each.header, each.rows, each.left) + "\n" for each in tables)]
 
 

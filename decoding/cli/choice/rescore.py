@@ -6,20 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.arguments import (
-    LINES,
-    STANDARD,
-    add_inputs,
-    add_metrics,
-    add_references,
-    check_inputs,
-    open_references,
-    parse_metric_options,
-    positive,
-)
+from decoding.cli.arguments import check_inputs, open_references, parse_metric_options
+from decoding.cli.option_table import STANDARD
 from decoding.cli.running import (
-    add_resuming,
-    add_running,
     check_running,
     explain_unscored,
     scores_table,
@@ -28,7 +17,7 @@ from decoding.cli.running import (
     write_results,
 )
 from decoding.cli.terminal import print_summary
-from decoding.cli.writing import add_target, transform_and_write
+from decoding.cli.writing import transform_and_write
 
 if TYPE_CHECKING:
     from fstmetrics import Metric
@@ -56,43 +45,22 @@ examples:
   fstmetrics rescore forests/ --weights weights.txt -k 100 --unique -o lists.jsonl.gz
   fstmetrics rescore lattices.jsonl.gz --weights weights.txt --spaces -o rescored.jsonl.gz
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "SPACES")
-    parser.add_argument(
-        "--weights",
-        metavar="FILE",
-        required=True,
-        help="weight file: lines 'name value' or 'name=value', or a moses.ini",
-    )
-    parser.add_argument(
-        "--missing",
-        choices=("error", "zero"),
-        default="error",
-        help="features without a weight: error (the segment fails, default) or zero (weight 0)",
-    )
-    add_references(parser)
-    add_metrics(parser)
-    parser.add_argument("-k", metavar="K", type=positive, help="write n-best lists of the K best")
-    parser.add_argument(
-        "--unique",
-        action="store_true",
-        help="with -k: distinct sentences instead of distinct paths",
-    )
-    parser.add_argument(
-        "--spaces", action="store_true", help="write the spaces with their new scores"
-    )
-    add_running(parser)
-    add_resuming(parser)
-    parser.add_argument(
-        "--format",
-        choices=LINES,
-        help="output format of lines (default: tsv); parquet needs pyarrow",
-    )
-    add_target(parser)
-    parser.add_argument("--summary", metavar="FILE", help="also write the summary, as JSON")
+OPTIONS = """\
+@inputs SPACES
+--weights FILE: required  weight file: lines 'name value' or 'name=value', or a moses.ini
+--missing error|zero = error  features without a weight: error (the segment fails, default) or zero
+    (weight 0)
+@references
+@metrics = grr wer
+-k K: whole number  write n-best lists of the K best
+--unique  with -k: distinct sentences instead of distinct paths
+--spaces  write the spaces with their new scores
+@running
+@resuming
+--format: lines  output format of lines (default: tsv); parquet needs pyarrow
+@target
+@summary  the summary
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -142,7 +110,7 @@ def _write_spaces(arguments: argparse.Namespace, weights: dict[str, float]) -> i
 
 def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> int:
     """Write the best sentence of each segment."""
-    from decoding.corpus.writers import writer_of
+    from decoding.corpus.writers import WRITERS
     from decoding.tasks.rescore import RescoreTask
 
     metrics = parse_metric_options(arguments)
@@ -151,7 +119,7 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
     summary = write_results(
         arguments,
         task,
-        {"lines": writer_of(arguments.format)},
+        {"lines": WRITERS.get(arguments.format)},
         stamp=stamp_of(arguments, task),
         done="rescored",
         conclude=lambda totals: {**task.summary(totals), "weights": arguments.weights},

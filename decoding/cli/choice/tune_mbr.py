@@ -6,26 +6,21 @@ import argparse
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
-    add_inputs,
-    add_output,
-    add_plot,
-    add_references,
     check_inputs,
     check_plot,
     explain_nothing_done,
-    finite,
     make_settler,
     open_references,
     parse_metric_option,
-    positive,
     report_failures,
     write_report,
 )
-from decoding.cli.running import add_running, check_running, corpus_outcomes
+from decoding.cli.running import check_running, corpus_outcomes
 from decoding.cli.terminal import print_summary
 
 if TYPE_CHECKING:
     from decoding.minimum_risk.tuning import LinearGrid, TuningTable
+    from fstmetrics import Metric
 
 SUMMARY = "tune lattice MBR on a development set, for any metric"
 DESCRIPTION = """\
@@ -42,46 +37,24 @@ examples:
   fstmetrics tune-mbr dev/*.slf.gz --refs refs.txt --metric wer -o table.tsv --workers 2
   fstmetrics tune-mbr dev.jsonl.gz --metric bleu --plot grid.svg -o table.tsv
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "DEV")
-    add_references(parser)
-    parser.add_argument(
-        "--metric", metavar="SPEC", default="bleu", help="metric to tune for (default: bleu)"
-    )
-    for name, other, what in (
-        ("scale", "scales", "what scores are multiplied by to become log-probabilities"),
-        ("p", "ps", "unigram precisions"),
-        ("r", "rs", "ratios between the precisions of one order and the one before"),
-        ("T", "Ts", "numbers of unigrams"),
-    ):
-        parser.add_argument(
-            f"--{name}",
-            *([f"--{other}"] if name == "scale" else []),
-            dest=other,
-            metavar=name.upper(),
-            nargs="+",
-            action="extend",
-            type=finite,
-            help=f"{what} (default: a grid of common values)",
-        )
-    parser.add_argument(
-        "--order", metavar="N", type=positive, default=4, help="highest n-gram order (default: 4)"
-    )
-    parser.add_argument(
-        "--word-penalty", metavar="W", type=finite, help="penalty for each word (default: 0)"
-    )
-    parser.add_argument(
-        "--merge",
-        choices=("sum", "max"),
-        default="sum",
-        help="probability of a sentence: sum over its paths (default), or the max",
-    )
-    add_plot(parser, "draw scores over scales, a curve for each p")
-    add_running(parser)
-    add_output(parser)
+OPTIONS = """\
+@inputs DEV
+@references
+--metric SPEC = bleu  metric to tune for
+@score style
+--scale, --scales SCALE: number, several, as scales  what scores are multiplied by to become
+    log-probabilities (default: a grid of common values)
+--p P: number, several, as ps  unigram precisions (default: a grid of common values)
+--r R: number, several, as rs  ratios between the precisions of one order and the one before
+    (default: a grid of common values)
+--T T: number, several, as Ts  numbers of unigrams (default: a grid of common values)
+--order N: whole number = 4  highest n-gram order
+--word-penalty W: number  penalty for each word (default: 0)
+--merge sum|max = sum  probability of a sentence: sum over its paths (default), or the max
+@plot  draw scores over scales, a curve for each p
+@running
+@output
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -116,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     table = tuning_table(grid, metric, rows, segments)
     picture = line_plots(plot(table).panels, picture_format) if arguments.plot else b""
     write_report(arguments, _tsv(table).encode("utf-8"), picture)
-    print_summary(_format_summary(table, arguments))
+    print_summary(_format_summary(table, metric, arguments))
     return 1 if failures else 0
 
 
@@ -145,7 +118,9 @@ def _tsv(table: TuningTable) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def _format_summary(table: TuningTable, arguments: argparse.Namespace) -> str:
+def _format_summary(table: TuningTable, metric: Metric, arguments: argparse.Namespace) -> str:
+    from decoding.cli.tables import format_score, score_headings
+
     best = table.best
     options = {"p": best.p, "r": best.r, "T": best.T}
     if arguments.order != 4:
@@ -155,8 +130,9 @@ def _format_summary(table: TuningTable, arguments: argparse.Namespace) -> str:
     if arguments.merge != "sum":
         options["merge"] = arguments.merge
     given = " ".join(f"--set {name}={value}" for name, value in options.items())
+    one_best, top = (format_score(metric, score) for score in (table.one_best, best.score))
     return (
-        f"{table.segments} segments, {len(table.points)} points: {table.metric} "
-        f"{table.one_best:.4f} (1-best), {best.score:.4f} (best point)\n"
+        f"{table.segments} segments, {len(table.points)} points: {score_headings([metric])[0]} "
+        f"{one_best} (1-best), {top} (best point)\n"
         f"fstmetrics mbr SPACES --method linear --scale {best.scale} {given}"
     )

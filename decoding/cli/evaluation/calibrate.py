@@ -9,23 +9,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
-    STANDARD,
-    add_inputs,
-    add_normaliser,
-    add_output,
-    add_plot,
-    add_references,
     check_inputs,
     check_plot,
     explain_nothing_done,
-    finite,
     make_settler,
     open_references,
-    positive,
     report_failures,
     write_files,
 )
-from decoding.cli.running import add_running, check_running, corpus_outcomes, take_sentences
+from decoding.cli.option_table import STANDARD
+from decoding.cli.running import check_running, corpus_outcomes, take_sentences
 
 if TYPE_CHECKING:
     from decoding.minimum_risk.calibration import CalibrationReport
@@ -49,33 +42,18 @@ examples:
   fstmetrics mbr test.nbest.gz --method edit --metric wer --format jsonl --confidences
       --calibration calibration.json
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "DEV")
-    add_references(parser)
-    add_normaliser(parser)
-    parser.add_argument(
-        "--scales",
-        metavar="S",
-        nargs="+",
-        action="extend",
-        type=finite,
-        help="scales of the model scores to choose from, beside 1 (default: every half octave from "
-        "1/64 to 64)",
-    )
-    parser.add_argument(
-        "--folds",
-        metavar="K",
-        type=positive,
-        default=2,
-        help="number of parts of the cross-validation (default: 2)",
-    )
-    add_running(parser)
-    add_output(parser)
-    parser.add_argument("--summary", metavar="FILE", help="also write all numbers, as JSON")
-    add_plot(parser, "draw reliability diagrams, before and held out")
+OPTIONS = """\
+@inputs DEV
+@references
+@normaliser
+--scales S: number, several  scales of the model scores to choose from, beside 1 (default: every
+    half octave from 1/64 to 64)
+--folds K: whole number = 2  number of parts of the cross-validation
+@running
+@output
+@summary  all numbers
+@plot  draw reliability diagrams, before and held out
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,27 +6,17 @@ import argparse
 from contextlib import ExitStack
 
 from decoding.cli.arguments import (
-    add_inputs,
-    add_metrics,
-    add_output,
-    add_plot,
-    add_references,
-    add_resampling,
-    add_search,
-    add_table_format,
     check_inputs,
     check_plot,
-    finite,
     make_settler,
     open_references,
     parse_metric_options,
-    positive,
     report_failures,
     resampling_progress,
     search_of,
     write_report,
 )
-from decoding.cli.running import add_running, check_results, check_running, corpus_outcomes
+from decoding.cli.running import check_results, check_running, corpus_outcomes
 from decoding.cli.terminal import note
 
 SUMMARY = "1-best, oracles and MBR under every metric, side by side"
@@ -52,50 +42,23 @@ examples:
   fstmetrics choices lattices.jsonl.gz --metric wer bleu --differences --plot choices.svg
   fstmetrics choices nbest.gz --refs refs.en --choose oracle mbr --format markdown -o choices.md
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "LATTICES")
-    add_references(parser)
-    add_metrics(parser, default="wer grr bleu")
-    parser.add_argument(
-        "--nbest",
-        metavar="N",
-        type=positive,
-        default=100,
-        help="number of sentences in lists (default: 100)",
-    )
-    parser.add_argument(
-        "--scale",
-        metavar="S",
-        type=finite,
-        default=1.0,
-        help="scale of the model scores before MBR takes them for probabilities (default: 1)",
-    )
-    parser.add_argument(
-        "--choose",
-        choices=("oracle", "corpus", "mbr"),
-        nargs="+",
-        action="extend",
-        help="what to compare with the 1-best (default: all)",
-    )
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument(
-        "--intervals", action="store_true", help="bootstrap confidence intervals of all scores"
-    )
-    shown.add_argument(
-        "--differences",
-        action="store_true",
-        help="differences from the 1-best in place of scores, with p-values by paired bootstrap; "
-        "tsv, csv, parquet and json have both",
-    )
-    add_resampling(parser, 1000, "1000")
-    add_plot(parser)
-    add_search(parser)
-    add_running(parser)
-    add_table_format(parser)
-    add_output(parser)
+OPTIONS = """\
+@inputs LATTICES
+@references
+@metrics = wer grr bleu
+--nbest N: whole number = 100  number of sentences in lists
+--scale S: number = 1  scale of the model scores before MBR takes them for probabilities
+--choose oracle|corpus|mbr: several  what to compare with the 1-best (default: all)
+--intervals  bootstrap confidence intervals of all scores
+| --differences  differences from the 1-best in place of scores, with p-values by paired bootstrap;
+    tsv, csv, parquet and json have both
+@resampling = 1000
+@plot  write a plot
+@search
+@running
+@table format
+@output
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

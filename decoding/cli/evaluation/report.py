@@ -9,29 +9,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
-    STANDARD,
-    add_inputs,
-    add_metrics,
-    add_output,
-    add_references,
-    add_resampling,
     check_inputs,
-    counts,
-    finite,
     make_settler,
     open_references,
     parse_metric_options,
-    positive,
     report_failures,
-    values,
 )
-from decoding.cli.running import (
-    add_running,
-    check_results,
-    check_running,
-    corpus_outcomes,
-    take_sentences,
-)
+from decoding.cli.option_table import STANDARD
+from decoding.cli.running import check_results, check_running, corpus_outcomes, take_sentences
 from decoding.cli.terminal import note
 
 if TYPE_CHECKING:
@@ -59,93 +44,46 @@ examples:
   fstmetrics report new.jsonl.gz --against old.jsonl.gz --names new old --refs text -o report.html
   fstmetrics report oracles.jsonl mbr.jsonl --refs refs.txt --metric wer -o report.html
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "LATTICES")
-    parser.add_argument(
-        "--against",
-        metavar="FILE",
-        nargs="+",
-        default=[],
-        help="the same of another system, with the same ids, to be shown beside",
-    )
-    parser.add_argument(
-        "--names", metavar="NAME", nargs="+", help="names of the systems (default: by their files)"
-    )
-    parser.add_argument(
-        "--choices",
-        metavar="FILE",
-        help="also show the comparison that 'fstmetrics choices --format json' has written",
-    )
-    parser.add_argument("--title", metavar="TEXT", default="", help="title of the page")
-    add_references(parser)
-    add_metrics(parser, "; the first one decides by MBR and has the curve", default="wer grr")
-    parser.add_argument(
-        "--method",
-        metavar="NAME",
-        type=str.lower,
-        default="auto",
-        help="method of MBR, as of 'fstmetrics mbr' (default: auto)",
-    )
-    parser.add_argument(
-        "--scale",
-        metavar="S",
-        type=finite,
-        default=1.0,
-        help="scale of the model scores before they become probabilities (default: 1)",
-    )
-    parser.add_argument(
-        "--at",
-        metavar="K,K,...",
-        type=counts,
-        help="sizes of lists in the curve of oracles (default: 1,2,5,10,20,50,100)",
-    )
-    parser.add_argument(
-        "--densities",
-        metavar="D,D,...",
-        type=values,
-        help="densities of lattices in it, in arcs a word (default: 1,2,5,10,20,50,100,200)",
-    )
-    parser.add_argument(
-        "--by",
-        metavar="GROUP",
-        help="also break errors down by groups of segments: speaker (the id up to the first - or "
-        "_), a FILE of 'id group', or a regular expression for ids; by length they always are",
-    )
-    parser.add_argument(
-        "--top",
-        metavar="N",
-        type=positive,
-        default=20,
-        help="number of frequent substitutions, insertions and deletions (default: 20)",
-    )
-    add_resampling(parser, 1000, "1000")
-    add_running(parser)
-    add_output(parser)
+OPTIONS = """\
+@inputs LATTICES
+--against FILE: several  the same of another system, with the same ids, to be shown beside
+--names NAME: several  names of the systems (default: by their files)
+--choices FILE  also show the comparison that 'fstmetrics choices --format json' has written
+--title TEXT  title of the page
+@references
+@metrics = wer grr  ; the first one decides by MBR and has the curve
+--method NAME: name = auto  method of MBR, as of 'fstmetrics mbr'
+--scale S: number = 1  scale of the model scores before they become probabilities
+--at K,K,...: counts  sizes of lists in the curve of oracles (default: 1,2,5,10,20,50,100)
+--densities D,D,...: densities  densities of lattices in it, in arcs a word (default:
+    1,2,5,10,20,50,100,200)
+--by GROUP  also break errors down by groups of segments: speaker (the id up to the first - or _), a
+    FILE of 'id group', or a regular expression for ids; by length they always are
+--top N: whole number = 20  number of frequent substitutions, insertions and deletions
+@resampling = 1000
+@running
+@output
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "LATTICES")
     check_running(arguments)
-    if STANDARD in arguments.against:
+    if STANDARD in (against := arguments.against or []):
         arguments.parser.error("--against is a file, not standard input")
-    inputs = [arguments.paths, *([arguments.against] if arguments.against else [])]
+    inputs = [arguments.paths, *([against] if against else [])]
     if arguments.names and len(arguments.names) != len(inputs):
         arguments.parser.error(f"{len(arguments.names)} --names for {len(inputs)} systems")
-    if arguments.densities and min(arguments.densities) <= 0:
-        arguments.parser.error(f"--densities: {min(arguments.densities):g} is not above 0")
     from decoding.cli.tables import headings
-    from decoding.minimum_risk.mbr import method_class
+    from decoding.minimum_risk import METHODS
     from decoding.report.page import write_page
     from decoding.report.systems import SystemReport
     from fstmetrics.statistics.breakdown import grouping
     from lattices.formats.streams import open_output
 
     if arguments.method != "auto":
-        method_class(arguments.method)
+        METHODS.get(arguments.method)
     group_of = grouping(arguments.by) if arguments.by else None
     choices = None
     if arguments.choices:
@@ -167,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     with open_output(arguments.output) as output:
         for part in write_page(
             systems,
-            title=arguments.title,
+            title=arguments.title or "",
             labels=headings(metrics)[0],
             choices=choices,
             settings=_settings(arguments),

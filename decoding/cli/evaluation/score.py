@@ -5,13 +5,6 @@ from __future__ import annotations
 import argparse
 
 from decoding.cli.arguments import (
-    add_breakdown,
-    add_metrics,
-    add_output,
-    add_references,
-    add_resampling,
-    add_systems,
-    add_table_format,
     check_inputs,
     describe_system,
     parse_metric_options,
@@ -40,25 +33,17 @@ examples:
   fstmetrics score hyps.txt --refs text --metric wer --by speaker --top 20 --show errors
   fstmetrics score hyps.trn --refs refs.trn --metric wer --pra hyps.pra
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_systems(parser, "HYPS", "files of hypotheses, one a system")
-    add_references(parser, required=True)
-    add_metrics(parser, default="wer bleu")
-    parser.add_argument(
-        "--segments", action="store_true", help="also write the scores of each segment"
-    )
-    parser.add_argument(
-        "--intervals", action="store_true", help="bootstrap confidence intervals of corpus scores"
-    )
-    add_resampling(parser, 1000, "1000")
-    add_breakdown(parser)
-    add_table_format(
-        parser, "; tsv, csv, parquet and latex have one table: systems, --segments, --by or --top"
-    )
-    add_output(parser)
+OPTIONS = """\
+@systems HYPS  files of hypotheses, one a system
+@reference files required
+@metrics = wer grr bleu
+--segments  also write the scores of each segment
+--intervals  bootstrap confidence intervals of corpus scores
+@resampling = 1000
+@breakdown
+@table format  ; tsv, csv, parquet and latex have one table: systems, --segments, --by or --top
+@output
+"""
 
 
 def _check(arguments: argparse.Namespace) -> None:

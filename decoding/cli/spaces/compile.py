@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
     LOOKED_AT,
-    STANDARD,
-    add_reference_ids,
     file_identity,
-    finite,
     list_inputs,
     open_references,
-    option,
     parse_metric_option,
     require_references,
 )
+from decoding.cli.option_table import STANDARD
 from decoding.cli.terminal import detail, progress
 
 if TYPE_CHECKING:
@@ -56,88 +53,29 @@ examples:
   fstmetrics compile --metric wer --lattices lat/ --symbols-in words.txt --refs text -o fsts/
   fstmetrics compile --metric linear-bleu:p=0.7 --evidence lattices.jsonl --scale 0.3 -o machines/
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.add_argument(
-        "--metric", metavar="SPEC", default="grr", help="metric to compile (default: grr)"
-    )
-    given = parser.add_mutually_exclusive_group()
-    given.add_argument(
-        "--ref",
-        metavar="WORDS",
-        action="append",
-        help="a reference; may be repeated, for several references of one segment",
-    )
-    given.add_argument(
-        "--refs",
-        metavar="FILE",
-        nargs="+",
-        action="extend",
-        help="reference files, one for each reference of a segment, one line a segment",
-    )
-    given.add_argument(
-        "--evidence",
-        metavar="FILE",
-        help="spaces instead of references, for linear-bleu: n-grams weigh their posteriors",
-    )
-    parser.add_argument(
-        "--lattices",
-        metavar="FILE",
-        nargs="+",
-        action="extend",
-        help="lattices, or other spaces, to compose with: their words are those of the automata; "
-        "references are those in the files or of --refs",
-    )
-    parser.add_argument("--input-format", metavar="NAME", help="format of --lattices")
-    parser.add_argument(
-        "--option",
-        metavar="KEY=VALUE",
-        type=option,
-        action="append",
-        default=[],
-        help="option of that format; may be repeated",
-    )
-    parser.add_argument(
-        "--symbols-in",
-        metavar="FILE",
-        help="symbol table with the numbers of all words of --lattices, as Kaldi's words.txt; "
-        "lattices whose labels are numbers are read by it, too",
-    )
-    parser.add_argument(
-        "--model-weight",
-        metavar="W",
-        type=finite,
-        help="what the model's scores in --lattices are multiplied by (default: 0)",
-    )
-    parser.add_argument(
-        "--scale",
-        metavar="S",
-        type=float,
-        help="what scores of --evidence are multiplied by before they become probabilities "
-        "(default: 1)",
-    )
-    parser.add_argument(
-        "--refs-format",
-        choices=("auto", "plain", "kaldi", "trn", "ctm", "stm"),
-        help="layout of the references (default: plain, or of --lattices auto: found by content "
-        "and ids); if it has ids, such as kaldi's 'id words', they name the output files",
-    )
-    add_reference_ids(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT",
-        default=STANDARD,
-        help="output file, or a directory for one file a segment (default: -, standard output)",
-    )
-    parser.add_argument("--symbols", metavar="FILE", help="also write the symbol table, as text")
-    parser.add_argument(
-        "--text",
-        action="store_true",
-        help="write AT&T text, as read by fstcompile --acceptor, instead of binary",
-    )
+OPTIONS = """\
+--metric SPEC = grr  metric to compile
+--ref WORDS: repeated  a reference; may be repeated, for several references of one segment
+| --refs FILE: several  reference files, one for each reference of a segment, one line a segment
+| --evidence FILE  spaces instead of references, for linear-bleu: n-grams weigh their posteriors
+--lattices FILE: several  lattices, or other spaces, to compose with: their words are those of the
+    automata; references are those in the files or of --refs
+--input-format NAME  format of --lattices
+--option KEY=VALUE: pair, repeated  option of that format; may be repeated
+--symbols-in FILE  symbol table with the numbers of all words of --lattices, as Kaldi's words.txt;
+    lattices whose labels are numbers are read by it, too
+--model-weight W: number  what the model's scores in --lattices are multiplied by (default: 0)
+--scale S: number  what scores of --evidence are multiplied by before they become probabilities
+    (default: 1)
+--refs-format: layouts  layout of the references (default: plain, or of
+    --lattices auto: found by content and ids); if it has ids, such as kaldi's 'id words', they name
+    the output files
+@reference ids
+-o, --output OUT = -  output file, or a directory for one file a segment (default: -, standard
+    output)
+--symbols FILE  also write the symbol table, as text
+--text  write AT&T text, as read by fstcompile --acceptor, instead of binary
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -348,7 +286,7 @@ def _compile_evidence(arguments: argparse.Namespace, vocabulary: Vocabulary) -> 
 
 def _segments(arguments: argparse.Namespace) -> Iterator[tuple[str, list[Reference]]]:
     """Iterate over the segments: a name, and the references."""
-    if arguments.ref is not None:
+    if arguments.ref:
         yield "1", arguments.ref
         return
     references = require_references(arguments)

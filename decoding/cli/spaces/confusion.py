@@ -5,16 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from decoding.cli.arguments import (
-    STANDARD,
-    add_calibration,
-    add_inputs,
-    add_output,
-    check_inputs,
-    open_calibration,
-    positive,
-)
-from decoding.cli.running import add_running, check_running, write_results
+from decoding.cli.arguments import check_inputs, open_calibration
+from decoding.cli.option_table import STANDARD
+from decoding.cli.running import check_running, write_results
 from decoding.cli.terminal import print_summary
 
 if TYPE_CHECKING:
@@ -43,52 +36,22 @@ examples:
   fstmetrics confusion lattices.jsonl.gz --scale 15 --format mesh -o networks.mesh.gz
   fstmetrics confusion lattices.jsonl.gz --start hyps.txt --no-decode | jq .words
 """
+OPTIONS = """\
+@inputs SPACES
+@calibration
+--start FILE  initial sentences: lines in the order of the segments, Kaldi's 'id words', or trn, ctm
+    or stm (default: the best paths)
+--start-format: layouts = auto  layout of --start (default: auto, as
+    --refs-format of fstmetrics oracle)
+--starts K: whole number = 1  number of initial sentences, the K best; the best result is kept
+--no-decode  keep the initial sentences; compute confidences and alternatives only
+--iterations N: whole number  maximum number of improvements of a sentence (default: 100)
+--format jsonl|mesh|sausages|ctm = jsonl  output format
+@running
+@output
+"""
 
 _LAYOUTS = ("auto", "kaldi", "plain", "trn", "ctm", "stm", "tsv")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "SPACES")
-    add_calibration(parser)
-    parser.add_argument(
-        "--start",
-        metavar="FILE",
-        help="initial sentences: lines in the order of the segments, Kaldi's 'id words', or trn, "
-        "ctm or stm (default: the best paths)",
-    )
-    parser.add_argument(
-        "--start-format",
-        choices=_LAYOUTS,
-        default="auto",
-        help="layout of --start (default: auto, as --refs-format of fstmetrics oracle)",
-    )
-    parser.add_argument(
-        "--starts",
-        metavar="K",
-        type=positive,
-        default=1,
-        help="number of initial sentences, the K best; the best result is kept (default: 1)",
-    )
-    parser.add_argument(
-        "--no-decode",
-        action="store_true",
-        help="keep the initial sentences; compute confidences and alternatives only",
-    )
-    parser.add_argument(
-        "--iterations",
-        metavar="N",
-        type=positive,
-        help="maximum number of improvements of a sentence (default: 100)",
-    )
-    parser.add_argument(
-        "--format",
-        choices=("jsonl", "mesh", "sausages", "ctm"),
-        default="jsonl",
-        help="output format (default: jsonl)",
-    )
-    add_running(parser)
-    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

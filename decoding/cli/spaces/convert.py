@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from decoding.cli.arguments import (
-    add_inputs,
-    add_references,
-    check_inputs,
-    open_references,
-)
-from decoding.cli.running import add_running, check_running
-from decoding.cli.writing import add_target, transform_and_write
+from decoding.cli.arguments import check_inputs, open_references
+from decoding.cli.running import check_running
+from decoding.cli.writing import transform_and_write
 from lattices.errors import OptionError
 
 SUMMARY = "lattices and n-best lists from one format to another"
@@ -34,20 +29,14 @@ examples:
   fstmetrics convert pieces.jsonl --words ▁ -o words.jsonl
   zcat nbest.gz | fstmetrics convert - --to nbest-tsv --lossy | less
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "SPACES")
-    add_target(parser)
-    parser.add_argument(
-        "--words",
-        metavar="MARK",
-        help="put pieces of words together: ▁ (SentencePiece), Ġ (byte-level BPE), @@ "
-        "(subword-nmt), ## (WordPiece), or the token between words, such as | or ' '",
-    )
-    add_references(parser)
-    add_running(parser)
+OPTIONS = """\
+@inputs SPACES
+@target
+--words MARK  put pieces of words together: ▁ (SentencePiece), Ġ (byte-level BPE), @@ (subword-nmt),
+    ## (WordPiece), or the token between words, such as | or ' '
+@references
+@running
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

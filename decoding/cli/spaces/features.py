@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from decoding.cli.arguments import add_inputs, check_inputs
-from decoding.cli.running import add_running, check_running
-from decoding.cli.writing import add_target, transform_and_write
+from decoding.cli.arguments import check_inputs
+from decoding.cli.running import check_running
+from decoding.cli.writing import transform_and_write
 
 if TYPE_CHECKING:
     from decoding.corpus.runner import Done, Failure
@@ -33,31 +33,13 @@ examples:
   fstmetrics features nbest.gz --add gpt=python:my_model:log_probs -o with_gpt.jsonl.gz
   fstmetrics features lattices.jsonl.gz --add oov=python:my_words:unknown | fstmetrics train -
 """
-
-
-def _name_file(text: str) -> tuple[str, str]:
-    name, equals, source = text.partition("=")
-    if not (name and equals and source) or name != name.strip() or " " in name:
-        raise argparse.ArgumentTypeError(
-            f"{text!r}, expected NAME=FILE or NAME=python:MODULE:FUNCTION"
-        )
-    return name, source
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "SPACES")
-    parser.add_argument(
-        "--add",
-        metavar="NAME=SOURCE",
-        type=_name_file,
-        action="append",
-        required=True,
-        help="name of the feature, and its values: a file, or python:MODULE:FUNCTION; may be "
-        "repeated",
-    )
-    add_target(parser)
-    add_running(parser)
+OPTIONS = """\
+@inputs SPACES
+--add NAME=SOURCE: source, repeated, required  name of the feature, and its values: a file, or
+    python:MODULE:FUNCTION; may be repeated
+@target
+@running
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

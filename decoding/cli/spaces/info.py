@@ -8,14 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.arguments import (
-    add_inputs,
-    add_output,
-    check_inputs,
-    explain_nothing_done,
-    report_failures,
-)
-from decoding.cli.running import add_running, check_running, corpus_outcomes, explain_unscored
+from decoding.cli.arguments import check_inputs, explain_nothing_done, report_failures
+from decoding.cli.running import check_running, corpus_outcomes, explain_unscored
 from decoding.cli.terminal import note
 from decoding.plain_json import json_text
 
@@ -37,21 +31,15 @@ examples:
   fstmetrics info lattices.jsonl.gz
   fstmetrics info lattices/ --input-format htk --option tags=keep --format tsv -o sizes.tsv
 """
+OPTIONS = """\
+@inputs SPACES
+@running
+--format table|tsv|jsonl = table  output format (default: table); in tsv and jsonl the total is the
+    last line
+@output
+"""
 
 COLUMNS = ("states", "arcs", "paths", "density", "shortest", "longest", "vocabulary")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "SPACES")
-    add_running(parser)
-    parser.add_argument(
-        "--format",
-        choices=("table", "tsv", "jsonl"),
-        default="table",
-        help="output format (default: table); in tsv and jsonl the total is the last line",
-    )
-    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from decoding.cli.arguments import add_inputs, check_inputs, positive
-from decoding.cli.running import add_running, check_running
-from decoding.cli.writing import add_target, transform_and_write
+from decoding.cli.arguments import check_inputs
+from decoding.cli.running import check_running
+from decoding.cli.writing import transform_and_write
 
 SUMMARY = "the k best paths of lattices as n-best lists"
 DESCRIPTION = """\
@@ -22,23 +22,13 @@ examples:
   fstmetrics nbest slf/ -k 10 -o lists.nbest --lossy --workers 4
   fstmetrics nbest lattices.plf -k 1 --to nbest-tsv --lossy | cut -f 4
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "SPACES")
-    parser.add_argument(
-        "-k",
-        metavar="K",
-        type=positive,
-        default=100,
-        help="number of paths of each segment (default: 100)",
-    )
-    parser.add_argument(
-        "--unique", action="store_true", help="distinct sentences instead of distinct paths"
-    )
-    add_target(parser)
-    add_running(parser)
+OPTIONS = """\
+@inputs SPACES
+-k K: whole number = 100  number of paths of each segment
+--unique  distinct sentences instead of distinct paths
+@target
+@running
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from decoding.cli.arguments import add_inputs, check_inputs, finite
-from decoding.cli.running import add_running, check_running
-from decoding.cli.writing import add_target, transform_and_write
+from decoding.cli.arguments import check_inputs
+from decoding.cli.running import check_running
+from decoding.cli.writing import transform_and_write
 
 SUMMARY = "smaller lattices, by beam, density or posterior"
 DESCRIPTION = """\
@@ -26,27 +26,15 @@ examples:
   fstmetrics prune slf/ --beam 8 -o pruned/ --to htk --workers 4
   fstmetrics prune lattices.jsonl.gz --posterior 1e-3 --scale 10 | fstmetrics oracle -
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "SPACES")
-    ways = parser.add_mutually_exclusive_group(required=True)
-    ways.add_argument(
-        "--beam", metavar="B", type=finite, help="largest loss of a path against the best"
-    )
-    ways.add_argument(
-        "--density",
-        metavar="D",
-        type=finite,
-        help="largest number of arcs for each word of the best path",
-    )
-    ways.add_argument("--posterior", metavar="P", type=finite, help="smallest posterior of an arc")
-    parser.add_argument(
-        "--scale", metavar="X", type=finite, help="scale of the scores for --posterior (default: 1)"
-    )
-    add_target(parser)
-    add_running(parser)
+OPTIONS = """\
+@inputs SPACES
+--beam B: number, required  largest loss of a path against the best
+| --density D: number  largest number of arcs for each word of the best path
+| --posterior P: number  smallest posterior of an arc
+--scale X: number  scale of the scores for --posterior (default: 1)
+@target
+@running
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from decoding.cli.arguments import (
-    add_inputs,
-    check_inputs,
-    finite,
-    positive,
-    seed,
-)
-from decoding.cli.running import add_running, check_running
-from decoding.cli.writing import add_target, transform_and_write
+from decoding.cli.arguments import check_inputs
+from decoding.cli.running import check_running
+from decoding.cli.writing import transform_and_write
 
 SUMMARY = "random paths of lattices as n-best lists"
 DESCRIPTION = """\
@@ -27,30 +21,14 @@ examples:
   fstmetrics sample lattices.jsonl.gz -n 100 --seed 1 -o samples.jsonl.gz
   fstmetrics sample slf/ -n 20 --scale 0.1 -o samples.tsv --lossy
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "SPACES")
-    parser.add_argument(
-        "-n",
-        metavar="N",
-        type=positive,
-        default=100,
-        help="number of samples of each segment (default: 100)",
-    )
-    parser.add_argument(
-        "--seed", metavar="S", type=seed, default=0, help="random seed, from 0 on (default: 0)"
-    )
-    parser.add_argument(
-        "--scale",
-        metavar="X",
-        type=finite,
-        default=1.0,
-        help="scale of the model scores (default: 1)",
-    )
-    add_target(parser)
-    add_running(parser)
+OPTIONS = """\
+@inputs SPACES
+-n N: whole number = 100  number of samples of each segment
+--seed S: seed = 0  random seed, from 0 on
+--scale X: number = 1  scale of the model scores
+@target
+@running
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

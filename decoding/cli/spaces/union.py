@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from decoding.cli.arguments import add_inputs, check_inputs, positive
+from decoding.cli.arguments import check_inputs
 from decoding.cli.terminal import Progress, detail, note, progress
-from decoding.cli.writing import add_target, prepare_results, target_of, write_outcomes
+from decoding.cli.writing import prepare_results, target_of, write_outcomes
 
 if TYPE_CHECKING:
     from decoding.corpus.encoding import Ready, Target
@@ -33,20 +33,12 @@ examples:
   fstmetrics union system-a.jsonl.gz system-b.jsonl.gz -o both.jsonl.gz
   fstmetrics union run1.nbest run2.nbest run3.nbest -o all.nbest
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "SPACES")
-    add_target(parser)
-    parser.add_argument(
-        "--workers",
-        metavar="N",
-        type=positive,
-        default=1,
-        help="number of worker processes to read each input; does not change the output (default: "
-        "1, in this process)",
-    )
+OPTIONS = """\
+@inputs SPACES
+@target
+--workers N: whole number = 1  number of worker processes to read each input; does not change the
+    output (default: 1, in this process)
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,22 +9,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
-    STANDARD,
-    add_inputs,
-    add_metrics,
-    add_output,
-    add_plot,
-    add_references,
     check_inputs,
     check_plot,
-    lower_name,
     open_references,
-    option,
     parse_metric_options,
-    positive,
     report_failures,
     require_references,
 )
+from decoding.cli.option_table import STANDARD
 from decoding.cli.terminal import note, print_summary, say
 
 if TYPE_CHECKING:
@@ -62,117 +54,53 @@ examples:
       --weights-format moses --template moses.ini
       --decoder 'moses -f {weights} -i in.de -n-best-list {output} 100 distinct > /dev/null'
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_inputs(parser, "SPACES")
-    add_references(parser)
-    add_metrics(parser, "; the first one is trained for, the others are told")
-    parser.add_argument(
-        "--learner",
-        metavar="NAME",
-        type=lower_name,
-        default="mert",
-        help="learner: mert, mira, pro, perceptron, softmax-margin, risk or xbleu, with options as "
-        "in mira:C=0.01,epochs=20 (default: mert)",
-    )
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        type=option,
-        action="append",
-        default=[],
-        help="option of the learner, such as restarts=10, fixed=lm,tm or "
-        "'bounds={\"lm\": [0, null]}'; may be repeated",
-    )
-    parser.add_argument(
-        "--start",
-        metavar="FILE",
-        help="initial weights (default: equal weights)",
-    )
-    parser.add_argument(
-        "--seed", metavar="N", type=_seed, default=0, help="random seed (default: 0)"
-    )
-    parser.add_argument(
-        "--average",
-        action="store_true",
-        help="write the learner's average of weights instead of the best round's",
-    )
-    parser.add_argument(
-        "--dev",
-        metavar="FILE",
-        nargs="+",
-        help="held-out spaces, by which the best round is chosen (default: by the SPACES)",
-    )
-    parser.add_argument(
-        "--dev-refs", metavar="FILE", nargs="+", help="references of the held-out spaces"
-    )
-    _add_decoder(parser)
-    parser.add_argument(
-        "--checkpoint",
-        metavar="FILE",
-        help="file to save the state in after every round; with --decoder, a folder",
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue an interrupted run from its checkpoint; the result is the same",
-    )
-    parser.add_argument("--history", metavar="FILE", help="also write a table (tsv) of all rounds")
-    add_plot(parser, "draw objective and weights of all rounds")
-    parser.add_argument(
-        "--weights-format",
-        choices=("plain", "travatar", "moses"),
-        default="plain",
-        help="weights format: plain (name value), travatar (name=value) or moses (the section of "
-        "a moses.ini) (default: plain)",
-    )
-    parser.add_argument(
-        "--template", metavar="FILE", help="moses.ini to copy, with its section of weights replaced"
-    )
-    add_output(parser)
-    # reading is done by this process: all segments end up in its memory
-    parser.set_defaults(workers=1, dask=None)
-
-
-def _add_decoder(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--decoder",
-        metavar="COMMAND",
-        help="decoder command, with {weights} and {output}, run in every iteration",
-    )
-    parser.add_argument(
-        "--iterations",
-        metavar="N",
-        type=positive,
-        default=10,
-        help="maximum number of decodings (default: 10)",
-    )
-
-
-def _seed(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0")
-    return int(text)
+OPTIONS = """\
+@inputs SPACES
+@references
+@metrics = grr  ; the first one is trained for, the others are told
+--learner NAME: name = mert  learner: mert, mira, pro, perceptron, softmax-margin, risk or xbleu,
+    with options as in mira:C=0.01,epochs=20; one of a plug-in's, or python:MODULE:CLASS
+--set KEY=VALUE: pair, repeated  option of the learner, such as restarts=10, fixed=lm,tm or
+    'bounds={"lm": [0, null]}'; may be repeated
+--start FILE  initial weights (default: equal weights)
+--seed N: seed = 0  random seed
+--average  write the learner's average of weights instead of the best round's
+--dev FILE: several  held-out spaces, by which the best round is chosen (default: by the SPACES)
+--dev-refs FILE: several  references of the held-out spaces
+--decoder COMMAND  decoder command, with {weights} and {output}, run in every iteration
+--iterations N: whole number = 10  maximum number of decodings
+--checkpoint FILE  file to save the state in after every round; with --decoder, a folder
+--resume  continue an interrupted run from its checkpoint; the result is the same
+--history FILE  also write a table (tsv) of all rounds
+@plot  draw objective and weights of all rounds
+--weights-format plain|travatar|moses = plain  weights format: plain (name value), travatar
+    (name=value) or moses (the section of a moses.ini)
+--template FILE  moses.ini to copy, with its section of weights replaced
+@output
+"""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     _check_usage(arguments)
     check_plot(arguments)
+    # reading is done by this process: all segments end up in its memory
+    arguments.workers, arguments.dask = 1, None
+    from decoding.cli.training.corpus import read_held_out
     from decoding.cli.training.options import learner_options
-    from decoding.training.learners import learner as learner_named
+    from decoding.training.learners import LEARNERS
     from lattices.formats.weights import read_weights
     from lattices.options import split_named
 
     metrics = parse_metric_options(arguments)
     name, given = split_named(arguments.learner)
-    kind = learner_named(name)
+    kind = LEARNERS.get(name)
     start = None if arguments.start is None else dict(read_weights(arguments.start))
     options = learner_options(kind, [*given, *arguments.set])
     learner = kind(start=start, seed=arguments.seed, **options)
-    dev = _read_held_out(arguments)
+    dev = None
+    if arguments.dev:
+        dev = read_held_out(arguments, arguments.dev, arguments.dev_refs)
     if arguments.decoder is not None:
         return _run_decoder(arguments, learner, metrics, require_references(arguments), dev)
     return _run_spaces(arguments, learner, metrics, open_references(arguments), dev)
@@ -211,17 +139,6 @@ def _is_there(checkpoint: str) -> bool:
     if os.path.isdir(checkpoint):
         return bool(os.listdir(checkpoint))
     return os.path.exists(checkpoint)
-
-
-def _read_held_out(arguments: argparse.Namespace) -> TrainingCorpus | None:
-    """Return the spaces of --dev; whatever is wrong with them is said before training."""
-    if not arguments.dev:
-        return None
-    from decoding.cli.training.corpus import read_corpus
-
-    others = {"paths": arguments.dev, "refs": arguments.dev_refs}
-    asked = argparse.Namespace(**{**vars(arguments), **others})
-    return read_corpus(asked, open_references(asked))
 
 
 def _run_spaces(

@@ -12,15 +12,13 @@ from lattices.arrays import Array, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.arrow.schema import (
-    VERSION,
-    VERSION_KEY,
     WORD_COLUMNS,
     RecordBatch,
     Schema,
     pyarrow,
     table_schema,
 )
-from lattices.formats.space_fields import KINDS, NEEDED, OTHER_REFERENCES
+from lattices.formats.space_fields import KINDS, NEEDED, OTHER_REFERENCES, VERSION, VERSION_KEY
 
 #: what every table of segments has
 REQUIRED = tuple(name for name in NEEDED[KINDS[0]] if all(name in NEEDED[kind] for kind in KINDS))
@@ -31,12 +29,10 @@ def check_schema(schema: Schema) -> None:
 
     A table that says no version has lost its metadata on the way through other tools.
     """
-    version = (schema.metadata or {}).get(VERSION_KEY, VERSION)
+    found = (schema.metadata or {}).get(VERSION_KEY.encode(), VERSION.encode())
+    version = found.decode("utf-8", "replace")
     if version != VERSION:
-        raise FormatError(
-            f"version {version.decode('utf-8', 'replace')!r} of the columns, "
-            f"expected {VERSION.decode()!r}"
-        )
+        raise FormatError(f"version {version!r} of the columns, expected {VERSION!r}")
     for name in REQUIRED:
         if schema.names.count(name) != 1:
             raise FormatError(

@@ -69,6 +69,8 @@ from lattices.formats.space_fields import (
     LATTICE,
     NBEST,
     OTHER_REFERENCES,
+    VERSION,
+    VERSION_KEY,
     fields_of,
     space_of,
 )
@@ -350,6 +352,10 @@ def parse_carefully(record: Record, vocabulary: Vocabulary) -> Space:
 
 def _space(object: dict[str, Any], vocabulary: Vocabulary, arcs: ArcColumns | None = None) -> Space:
     """Return the segment of an object, whose arcs may have been read already."""
+    if VERSION_KEY in object:
+        version = object.pop(VERSION_KEY)
+        if version not in (VERSION, int(VERSION)) or type(version) not in (str, int):
+            raise SpaceError(f"{version!r:.40} for {VERSION_KEY!r}, expected {VERSION}")
     which = [key for key in _KIND_OF if key in object]
     if len(which) > 1:
         raise SpaceError(f"both {which[0]!r} and {which[1]!r} in one object")

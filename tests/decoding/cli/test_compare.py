@@ -67,10 +67,11 @@ def test_the_table(files, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0].split() == (
         ["metric", "system", "score", "effect", "95", "%", "interval", "test", "p", "won", "lost"]
     )
-    assert lines[1].split() == ["WER", str(base), "(baseline)", "0.2500"]
+    assert lines[1].split() == ["WER", "%", str(base), "(baseline)", "25.00"]
     judge = paired_bootstrap(WER(), stats(WER(), BETTER), stats(WER(), BASE))
     assert lines[2] == lines[4]
-    assert f"{judge.effect:+.4f}  {judge.interval}  bootstrap" in lines[2]
+    ends = [f"{100 * end:.2f}" for end in (judge.interval.low, judge.interval.high)]
+    assert f"{100 * judge.effect:+.2f}  [{ends[0]}, {ends[1]}]  bootstrap" in lines[2]
     assert lines[2].split()[-2:] == [str(judge.wins), str(judge.losses)]
     assert "randomization" in lines[3]
     assert lines[-2].endswith("95 % intervals by 1000 resamples of the segments, seed 0")

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import lattices
-from decoding.cli.arguments import SENTENCES
 from decoding.cli.main import COMMANDS, build_parser
+from decoding.cli.option_table import SENTENCES
 from decoding.corpus.writers import sentence_line
 from fstmetrics import WER
 from lattices.algorithms import best_words

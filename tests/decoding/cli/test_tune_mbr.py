@@ -12,7 +12,7 @@ import pytest
 from decoding import plot
 from decoding.cli.choice import tune_mbr
 from decoding.cli.main import main
-from decoding.cli.terminal import add_volume
+from decoding.cli.option_table import add_options
 from decoding.minimum_risk.tuning import LinearGrid, tune_linear
 from fstmetrics import WER
 from lattices import read
@@ -22,8 +22,7 @@ from lattices.errors import FormatError, OptionError
 def command(*words: str) -> int:
     """Run the command as the command line would."""
     parser = argparse.ArgumentParser(prog="fstmetrics tune-mbr")
-    tune_mbr.add_arguments(parser)
-    add_volume(parser)
+    add_options(parser, tune_mbr.OPTIONS + "@volume")
     parser.set_defaults(parser=parser)
     return tune_mbr.run(parser.parse_args(words))
 

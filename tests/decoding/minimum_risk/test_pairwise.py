@@ -63,8 +63,9 @@ WITH_KERNEL = [
     BLEU(length="average"), BLEUSBP(smooth="exp"), parse_metric("chrf"),
     parse_metric("chrf:word_order=2,beta=3"), parse_metric("chrf:eps_smoothing=true,char_order=3"),
     parse_metric("chrf:whitespace=true,lowercase=true,word_order=1"),
+    parse_metric("ter"), parse_metric("ter:case_sensitive=true"),
 ]  # fmt: skip
-ONE_BY_ONE = [TBLEU(epsilon=0.4), BLEUModif(vectors=VECTORS, order=2), parse_metric("ter")]
+ONE_BY_ONE = [TBLEU(epsilon=0.4), BLEUModif(vectors=VECTORS, order=2)]
 
 
 def double_loop(candidates, evidence, metric):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from decoding.training.hope_fear import hope_fear, hope_fears
 from fstmetrics import BLEU, BLEUSBP, GRR, WER, WRR, DocumentBLEU
-from fstmetrics.ngram.chrf import CHRF
+from fstmetrics.matching.ter import TER
 from lattices import Forest, Hypothesis, Lattice, NBest
 from lattices.errors import OptionError
 from tests.judges import linear_gain
@@ -138,7 +138,7 @@ def test_what_cannot_be_asked_is_refused():
     with pytest.raises(OptionError, match="2 spaces, but 1 evaluators"):
         hope_fears([lattice] * 2, [evaluator])
     with pytest.raises(OptionError, match="no machine"):
-        hope_fear(lattice, CHRF().against(["a"]))
+        hope_fear(lattice, TER().against(["a"]))
     with pytest.raises(OptionError, match="stands beside a word"):
         hope_fear(lattice, BLEU(tokenize="intl").against(["a"]))
     with pytest.raises(OptionError, match="is empty"):

@@ -13,7 +13,7 @@ from decoding.training.hope_fear import hope_fear
 from decoding.training.margin_updates import Constraint, margin
 from decoding.training.mira import MIRA, multipliers
 from fstmetrics import BLEU, GRR, WER
-from fstmetrics.ngram.chrf import CHRF
+from fstmetrics.matching.ter import TER
 from lattices import Hypothesis, NBest
 from lattices.errors import OptionError
 from tests.decoding.training.learner_laws import (
@@ -157,10 +157,10 @@ def test_bleu_of_sentences_is_smoothed_and_searches(kind, fears):
 
 
 def test_a_metric_that_cannot_search_takes_lists():
-    assert MIRA(epochs=1).fit(*separable("list"), CHRF()).history[-1].details["exact"] == 1.0
+    assert MIRA(epochs=1).fit(*separable("list"), TER()).history[-1].details["exact"] == 1.0
     with pytest.raises(OptionError, match="no machine"):
-        MIRA().fit(*separable("lattice"), CHRF())
-    told = MIRA(judge="grr:n=2", epochs=1).fit(*separable("lattice"), CHRF()).history[-1].details
+        MIRA().fit(*separable("lattice"), TER())
+    told = MIRA(judge="grr:n=2", epochs=1).fit(*separable("lattice"), TER()).history[-1].details
     assert told["judge"] == str(GRR(n=2))
 
 
