@@ -366,15 +366,16 @@ def read_systems(
     paths: Sequence[str],
     *,
     keep: bool = True,
+    sentences: bool = False,
 ) -> tuple[list[System], References]:
     """Return systems that have an output for every reference, scored; and say how they were read.
 
-    ``keep`` as in :class:`fstmetrics.statistics.systems.Scorer`.
+    ``keep`` and ``sentences`` as in :class:`fstmetrics.statistics.systems.Scorer`.
     """
     from fstmetrics.statistics.systems import Scorer, describe_layout, read_complete
 
     references = require_references(arguments)
-    scorer = Scorer(metrics, references, arguments.refs_id, keep=keep)
+    scorer = Scorer(metrics, references, arguments.refs_id, keep=keep, sentences=sentences)
     detail(f"reading {', '.join(paths)}")
     with scoring_progress(scorer, arguments):
         systems = [read_complete(path, arguments.input_format, scorer) for path in paths]

@@ -34,11 +34,14 @@ score of the system minus that of the baseline; of an error rate, less is better
   sign               segments won and lost by their own scores, for metrics that decompose: p-value
   sign-substitution  segments that raise the baseline's corpus score when put into it: p-value; with
                      BLEU it can contradict itself, which is why it is here
+  mapsswe            NIST's matched pairs of segments between words that both have right, under WER,
+                     aligned as sclite aligns: p-value, as sctk's sc_stats has it
 """
 EXAMPLES = """\
 examples:
   fstmetrics compare baseline.en system.en --refs refs.en --metric wer grr
   fstmetrics compare base.txt a.txt b.txt --refs text --test all --samples 10000 --format tsv
+  fstmetrics compare base.trn a.trn --refs refs.trn --metric wer --test mapsswe --blocks speaker
   fstmetrics compare base.en a.en --refs refs.en --metric bleu --test randomization --format latex
 """
 OPTIONS = """\
@@ -46,11 +49,12 @@ OPTIONS = """\
 @reference files required
 @metrics = grr wer
 --test TEST: tests, several  significance tests: bootstrap, randomization, sign,
-    sign-substitution, or all (default: bootstrap)
+    sign-substitution, mapsswe, or all (default: bootstrap)
 --alternative two-sided|better|worse = two-sided  alternative hypothesis: the system differs
     (default), is better, or is worse
 --ties drop|split = drop  ties in sign tests: drop them, or split them between both
 @resampling  (default: 1000 for bootstrap, 10000 for randomization)
+@blocks
 @table format
 @output
 """
@@ -61,15 +65,27 @@ def run(arguments: argparse.Namespace) -> int:
     check_inputs(arguments, "HYPS")
     if len(arguments.paths) < 2:
         arguments.parser.error("a baseline, but no system to compare with it")
-    from fstmetrics.statistics.systems import compare_systems
+    from fstmetrics.statistics.breakdown import grouping
+    from fstmetrics.statistics.systems import compare_systems, counts_word_errors
 
-    systems, references = read_systems(arguments, parse_metric_options(arguments), arguments.paths)
+    metrics = parse_metric_options(arguments)
     names, samples = _list_tests(arguments), _samples(arguments)
+    if "mapsswe" in (arguments.test or ()) and not any(map(counts_word_errors, metrics)):
+        arguments.parser.error("--test mapsswe is of word errors: add --metric wer")
+    group_of = grouping(arguments.blocks) if arguments.blocks else None
+    matched = "mapsswe" in names
+    systems, references = read_systems(arguments, metrics, arguments.paths, sentences=matched)
     pairs = len(systems[0].metrics) * (len(systems) - 1)
     total = pairs * sum(samples.get(name, 0) for name in names)
     with resampling_progress(total, arguments) as on_drawn:
         tests = _tests(arguments, on_drawn)
-        compared = compare_systems(systems, references, [tests[name] for name in names])
+        compared = compare_systems(
+            systems,
+            references,
+            [tests[name] for name in names if name in tests],
+            group_of=group_of,
+            mapsswe=arguments.alternative if matched else None,
+        )
     report = _report(compared, systems[0], arguments)
     write_report(arguments, report.write(arguments.format))
     return 0
@@ -128,7 +144,8 @@ def _report(
     header, *rows = _rows(compared, named, baseline.name, arguments.level)
     samples = {result.method: result.samples for result in compared[0].results}
     if "bootstrap" in samples:
-        notes.append(resampling_note(samples["bootstrap"], arguments.seed, arguments.level))
+        of = "blocks" if arguments.blocks else "segments"
+        notes.append(resampling_note(samples["bootstrap"], arguments.seed, arguments.level, of))
     if "randomization" in samples:
         notes.append(f"randomization by {samples['randomization']} shuffles, seed {arguments.seed}")
     if arguments.alternative != "two-sided":
