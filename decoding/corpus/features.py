@@ -69,18 +69,12 @@ class FileValues:
 
     Either one number a line, for all hypotheses in the order of the input; or lines of an id and
     the numbers of its hypotheses, one or more a line.
-
-    Attributes
-    ----------
-    path : str
-    in_order : float64 column, optional
-        The number of each line, where there are no ids.
-    by_id : mapping of str to pairs
-        The numbers of a segment, and the first line of them.
     """
 
     path: str
+    #: the number of each line, where there are no ids
     in_order: FloatColumn | None = None
+    #: the numbers of a segment, and the first line of them
     by_id: dict[str, tuple[list[float], int]] = field(default_factory=dict)
 
     @classmethod
@@ -153,14 +147,9 @@ def read_values(source: str) -> FunctionValues | FileValues:
 
 @dataclass(frozen=True)
 class AddFeatures:
-    """Add features to segments: a transform that takes a whole batch at once.
+    """Add features to segments: a transform that takes a whole batch at once."""
 
-    Attributes
-    ----------
-    sources : tuple of pairs
-        Name and values of each feature; not of a file in order, see :func:`add_in_order`.
-    """
-
+    #: name and values of each feature; not of a file in order, see :func:`add_in_order`
     sources: tuple[tuple[str, FunctionValues | FileValues], ...]
 
     def __call__(self, segment: Segment) -> Space:

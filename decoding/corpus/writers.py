@@ -101,19 +101,12 @@ def writer_of(format: str, score: str = "score") -> Writer:
 
 
 class WrittenTask(NamedTuple):
-    """A task whose results are written where they are made: workers send what is to be written.
-
-    Attributes
-    ----------
-    task : SummedTask
-    writers : mapping of str to Writer
-        By the names under which the table that is sent has what they make.
-    kept : tuple of str
-        What else is sent of each segment.
-    """
+    """A task whose results are written where they are made: workers send what is to be written."""
 
     task: SummedTask
+    #: by the names under which the table that is sent has what they make
     writers: Mapping[str, Writer] = {}
+    #: what else is sent of each segment
     kept: Sequence[str] = ()
 
     @property

@@ -120,31 +120,21 @@ class TrainingWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Round:
-    """What one round of training came to.
+    """What one round of training came to."""
 
-    Attributes
-    ----------
-    number : int
-        Counted from 1, over all that the learner was ever fitted to; of a start, the number of
-        rounds before it.
-    score : float
-        The metric of the best sentences of the training spaces, under the weights.
-    seconds : float
-        How long the round took, by the clock.
-    weights : mapping of str to float
-        Those that the learner would return if this were the best round: the average so far, of one
-        that averages.
-    details : mapping
-        What else the learner tells.
-    held_out : float, optional
-        The metric of the best sentences of the spaces that were held out, if any were.
-    """
-
+    #: counted from 1, over all that the learner was ever fitted to; of a start, the number of
+    #: rounds before it
     number: int
+    #: the metric of the best sentences of the training spaces, under the weights
     score: float
+    #: how long the round took, by the clock
     seconds: float
+    #: those that the learner would return if this were the best round: the average so far, of one
+    #: that averages
     weights: Mapping[str, float]
+    #: what else the learner tells
     details: Mapping[str, Any]
+    #: the metric of the best sentences of the spaces that were held out, if any were
     held_out: float | None = None
 
     @property
@@ -228,33 +218,23 @@ class Learner(ABC):
     start : mapping of str to float, optional
         The weights to begin with; for every feature the same by default, with a sum of 1.
     seed : int
-
-    Attributes
-    ----------
-    weights : dict of str to float
-        After a fit those of the best round, :attr:`chosen`; names that no space has keep the
-        weights they began with.
-    history : History
-    began : Round or None
-        What the last fit began with, before its first round.
-    chosen : Round or None
-        The round of the last fit whose metric is best, on what was held out if anything was, and
-        of equals the first; :attr:`began` if none is better.
-    finished : bool
-        Whether the last fit ran to its end.
-    state : dict
-        What a round leaves to the next; JSON.
-    random : numpy.random.Generator
     """
 
     name: ClassVar[str]
     start: Mapping[str, float] | None = None
     seed: int = 0
+    #: after a fit those of the best round, :attr:`chosen`; names that no space has keep the weights
+    #: they began with
     weights: dict[str, float] = field(init=False)
     history: History = field(init=False)
+    #: what the last fit began with, before its first round
     began: Round | None = field(init=False, default=None, repr=False)
+    #: the round of the last fit whose metric is best, on what was held out if anything was, and of
+    #: equals the first; :attr:`began` if none is better
     chosen: Round | None = field(init=False, default=None, repr=False)
+    #: whether the last fit ran to its end
     finished: bool = field(init=False, default=True)
+    #: what a round leaves to the next; JSON
     state: dict[str, Any] = field(init=False)
     random: np.random.Generator = field(init=False)
     _task: str = field(init=False, default="", repr=False)
