@@ -210,7 +210,7 @@ def test_a_missing_path_is_an_error_before_anything_is_done(tmp_path: Path) -> N
 def test_arguments_are_checked(tmp_path: Path) -> None:
     path = cats(tmp_path / "a.jsonl")
     for wrong in ({"workers": -1}, {"batch_records": 0}):
-        with pytest.raises(OptionError, match="at least [01]"):
+        with pytest.raises(OptionError, match="at least"):
             run(sizes, [path], **wrong)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="no option 'colour'"):
         list(run(sizes, [path], options={"colour": "red"}))
