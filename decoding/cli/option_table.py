@@ -50,6 +50,8 @@ paths <what>: any  files (plain or compressed), directories, URLs, or - for stan
 --input-format NAME  format of the input, by default found by its content (see: fstmetrics formats)
 --option KEY=VALUE: pair, repeated  option of the input format, such as tags=keep for htk; may be
     repeated
+--ids FILE  only segments with these ids, one a line, which are looked up: in Arrow and Parquet
+    files, and in plain files with an index (fstmetrics info --index)
 """,
     "systems": """
 paths <what>: any  <note>, or - for standard input; before options that take several values
@@ -134,6 +136,8 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
     for each processor if the rest takes seconds; does not change the output (default: auto)
 --dask ADDRESS  scheduler address (tcp://host:8786) or scheduler file of a Dask cluster to run on,
     instead of --workers
+--executor NAME  python:MODULE:FUNCTION, which is called without arguments and returns a
+    concurrent.futures.Executor to run on, of whatever cluster; instead of --workers
 """,
     "resuming": """
 --resume  continue an interrupted run with the same arguments, from its journal beside OUT

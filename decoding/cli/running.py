@@ -44,8 +44,13 @@ class _Counted(Protocol):
 
 def check_running(arguments: argparse.Namespace) -> None:
     """Refuse two kinds of workers, and what cannot be resumed."""
-    if arguments.dask and arguments.workers > 1:
-        arguments.parser.error("--dask and --workers exclude one another")
+    given = {
+        "--dask": arguments.dask,
+        "--executor": arguments.executor,
+        "--workers": arguments.workers > 1,
+    }
+    if len(both := [name for name, value in given.items() if value]) > 1:
+        arguments.parser.error(f"{both[0]} and {both[1]} exclude one another")
     if arguments.dask:
         from lattices.optional import require
 
@@ -114,6 +119,11 @@ def open_inputs(arguments: argparse.Namespace) -> Inputs:
 
     inputs = Inputs(arguments.paths, arguments.input_format, tell=note)
     _check_formats(inputs.files, arguments.input_format)
+    if getattr(arguments, "ids", None):
+        from lattices.formats.streams import number_lines
+
+        lines = (line.strip() for _, line in number_lines(arguments.ids))
+        inputs.choose([line for line in lines if line], dict(arguments.option))
     if is_verbose():
         _tell_inputs(inputs.files, arguments)
     return inputs
@@ -121,6 +131,12 @@ def open_inputs(arguments: argparse.Namespace) -> Inputs:
 
 def open_cluster(arguments: argparse.Namespace, inputs: Inputs, stack: ExitStack) -> dict[str, Any]:
     """Return who works: how many workers, and their executor if they are not processes of ours."""
+    if getattr(arguments, "executor", None):
+        from decoding.corpus.dask import can_open, count_workers, make_executor
+
+        made = stack.enter_context(make_executor(arguments.executor))
+        inputs.shared_files = can_open(made, inputs.files)
+        return {"workers": count_workers(made), "executor": made}
     if not arguments.dask:
         return {"workers": arguments.workers}
     from decoding.corpus.dask import dask_executor
@@ -241,7 +257,7 @@ def find_shards(arguments: argparse.Namespace, objection: str = "") -> ShardedRu
     ``objection`` is why it has to be.
     """
     asked = getattr(arguments, "shards", None) or getattr(arguments, "partitioned", False)
-    several = arguments.workers > 1 or arguments.dask
+    several = arguments.workers > 1 or arguments.dask or getattr(arguments, "executor", None)
     if not (asked or getattr(arguments, "resume", False) or several):
         return None
     from decoding.cli.sharding import choose_shards
@@ -303,6 +319,7 @@ def stamp_of(arguments: argparse.Namespace, task: Any, *without: str) -> dict[st
         "reference format": arguments.refs_format,
         "reference ids": arguments.refs_id,
         **({"partial references": True} if arguments.partial_refs else {}),
+        **({"ids": file_stamps([arguments.ids])} if getattr(arguments, "ids", None) else {}),
         "metrics": [str(metric) for metric in metrics],
         "metric files": file_stamps(_list_option_files(metrics)),
         "format": arguments.format,
@@ -318,6 +335,7 @@ _MANNERS = {
     "verbose",
     "workers",
     "dask",
+    "executor",
     "shards",
     "partitioned",
     "resume",

@@ -44,10 +44,11 @@ def choose_shards(arguments: argparse.Namespace, objection: str) -> ShardedRun |
     resume = bool(getattr(arguments, "resume", False))
     begun = has_plan(arguments.output)
     size = _input_size(arguments.paths)
-    many = size >= SHARDED and (arguments.workers > 1 or arguments.dask)
+    elsewhere = bool(arguments.dask or arguments.executor)
+    many = size >= SHARDED and (arguments.workers > 1 or elsewhere)
     if not (asked or (begun if resume else many)):
         return None
-    if arguments.dask and not _are_seen(arguments):
+    if elsewhere and not _are_seen(arguments):
         if not asked:
             return None
         raise EngineError(
@@ -114,7 +115,7 @@ def run_shards(
         stack.enter_context(open_sharded(run))
         cluster = open_cluster(arguments, inputs, stack)
         cluster["workers"] = cluster["workers"] or count_processors()
-        if arguments.dask:
+        if "executor" in cluster:
             run.count = arguments.shards or max(run.count, FOR_A_WORKER * cluster["workers"])
         shown = stack.enter_context(progress(inputs.bytes, wanted=not arguments.quiet))
         gc.freeze()
@@ -155,6 +156,7 @@ def _part_suffix(run: ShardedRun, suffix: str) -> str:
 
 def _are_seen(arguments: argparse.Namespace) -> bool:
     """Tell whether workers of a cluster see the same files as this process."""
+    from decoding.corpus.dask import can_open
     from decoding.corpus.inputs import Inputs
     from lattices.formats.streams import make_hidden_path
 
@@ -165,6 +167,6 @@ def _are_seen(arguments: argparse.Namespace) -> bool:
         try:
             with open(probe, "wb") as stream:
                 stream.write(os.urandom(8))
-            return inputs.shared_files and bool(executor.can_open([probe]))
+            return inputs.shared_files and can_open(executor, [probe])
         finally:
             os.unlink(probe)

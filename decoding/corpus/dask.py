@@ -1,4 +1,4 @@
-"""Dask executor: batches of a corpus on a cluster that may lose workers at any time.
+"""Executors of clusters: Dask's, which may lose workers at any time, and any other.
 
 Nothing is shared but the job, which the scheduler keeps and sends to each worker once. What a
 lost worker had in its hands, results that were not yet fetched included, the scheduler gives
@@ -13,8 +13,10 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from typing import Any
 
-from lattices.errors import EngineError
+from decoding.corpus.runner import count_processors
+from lattices.errors import EngineError, OptionError
 from lattices.optional import require
+from lattices.registry import load_python
 
 #: seconds to wait for the scheduler, and for a first worker
 PATIENCE = 30.0
@@ -75,6 +77,33 @@ class _Fetched(Future[Any]):
     def cancel(self) -> bool:
         self._future.cancel()
         return True
+
+
+@contextmanager
+def make_executor(name: str) -> Iterator[Executor]:
+    """Make the executor that ``python:MODULE:NAME`` returns, and shut it down in the end."""
+    made = load_python(name)()
+    if not hasattr(made, "submit"):
+        raise OptionError(f"{name} made {type(made).__name__}, no executor: it has no submit()")
+    with made:
+        yield made
+
+
+def can_open(executor: Any, files: Iterable[str]) -> bool:
+    """Tell whether the workers see these files as this process does, by size and time.
+
+    Of an executor that is not Dask's one of them is asked.
+    """
+    if isinstance(executor, DaskExecutor):
+        return executor.can_open(files)
+    wanted = {file: _looks(file) for file in files}
+    return None not in wanted.values() and bool(executor.submit(_all_look, wanted).result())
+
+
+def count_workers(executor: Any) -> int:
+    """Return how many calls an executor works on at a time, as far as it tells."""
+    found = getattr(executor, "workers", None) or getattr(executor, "_max_workers", None)
+    return int(found or count_processors())
 
 
 def _itself(value: Any) -> Any:

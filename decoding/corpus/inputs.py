@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -20,7 +20,7 @@ import numpy as np
 from decoding.corpus.outcomes import Failure, Segment
 from lattices.arrays import Array
 from lattices.errors import FormatError, OptionError
-from lattices.formats import FORMATS, format_of, parse_range, parse_record, read_records
+from lattices.formats import FORMATS, format_of, lookup, parse_range, parse_record, read_records
 from lattices.formats.base import BYTE_ORDER_MARK, Format, IndexedFormat, Record
 from lattices.formats.reading import space_files
 from lattices.formats.streams import PathLike, is_compressed, is_url
@@ -326,10 +326,9 @@ class Piece(NamedTuple):
         """Return how much of a file of that size it is."""
         if not self.format:
             return size
-        if self.by_line:
-            return self.stop - self.start
         format = FORMATS.get(self.format)
-        assert isinstance(format, IndexedFormat)
+        if not isinstance(format, IndexedFormat):
+            return self.stop - self.start
         count = format.count(self.path)
         return size * self.stop // count - size * self.start // count
 
@@ -352,6 +351,8 @@ class Inputs:
         In order.
     position : int
         How many segments come before them.
+    chosen : bool
+        Whether only some segments of the files are wanted.
     """
 
     def __init__(
@@ -362,7 +363,7 @@ class Inputs:
         tell: Callable[[str], None] = warnings.warn,
     ) -> None:
         chosen = None if format is None else FORMATS.get(format)
-        self.shared_files, self.position = shared_files, 0
+        self.shared_files, self.position, self.chosen = shared_files, 0, False
         self._format = format
         self.pieces = [Piece(file) for path in paths for file in space_files(path, chosen, tell)]
 
@@ -377,6 +378,20 @@ class Inputs:
         if not all(os.path.isfile(piece.path) for piece in self.pieces):
             return None
         return sum(piece.bytes for piece in self.pieces)
+
+    def choose(self, ids: Sequence[str], options: Mapping[str, Any]) -> None:
+        """Keep only the segments with these ids, which are looked up."""
+        files = [lookup.open(file, self._format, **options) for file in self.files]
+        self.pieces, self.chosen = [], True
+        for file, places in lookup.find_all(files, ids):
+            for place in places:
+                # a line has a byte of its own, a row its number
+                start = place.start if place.size else place.number
+                stop = start + (place.size or 1)
+                name = file.format.name
+                self.pieces.append(
+                    Piece(file.path, name, start, stop, place.line or 1, place.number)
+                )
 
     def part(self, pieces: Sequence[Piece], position: int = 0) -> Inputs:
         """Return inputs of the same format with other pieces."""
@@ -420,6 +435,15 @@ class Inputs:
             except FormatError as problem:
                 damages.append(problem)
                 return
+            if piece.format:
+                with open(file, "rb") as stream:
+                    stream.seek(piece.start)
+                    payload = stream.read(piece.stop - piece.start)
+                line = piece.line if piece.line > 1 else 0
+                yield Cut(position, format.name, Record(payload, file, line, piece.number))
+                if on_read is not None:
+                    on_read(len(payload))
+                return
             if format.single and not (format.concatenated and _has_several(format, file)):
                 size = os.path.getsize(file)
                 yield WholeFile(position, format.name, file, size)
@@ -457,7 +481,7 @@ class Inputs:
     def _parts(self, piece: Piece, shares: float) -> list[Piece]:
         """Return a file as a whole or, if it is larger than a share and can be cut, parts of it."""
         count, file = round(shares), piece.path
-        if count < 2 or not os.path.isfile(file) or is_compressed(file):
+        if piece.format or count < 2 or not os.path.isfile(file) or is_compressed(file):
             return [piece]
         try:
             format = format_of(file, FORMATS.get(self._format) if self._format else None)

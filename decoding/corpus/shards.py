@@ -207,7 +207,8 @@ class ShardedRun:
             references = getattr(job.work.task, "references", None)
             by_line = references is not None and references.layout != "kaldi"
             cut = inputs.shards(self.count)
-            shards = locate(cut, by_line, calls.map) if len(cut) > 1 or by_line else cut
+            alone = len(cut) == 1 and not by_line
+            shards = cut if alone or inputs.chosen else locate(cut, by_line, calls.map)
             content = {
                 "plan": VERSION,
                 "task": task,

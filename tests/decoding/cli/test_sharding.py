@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ import lattices
 from decoding.cli import sharding
 from decoding.cli.main import INTERRUPTED, main
 from decoding.corpus import shards as module
-from tests.decoding.cli.commandline import cats
+from decoding.corpus.inputs import Inputs, parse
+from tests.decoding.cli.commandline import cats, words
 
 
 def test_a_folder_of_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,3 +145,94 @@ def test_spaces_that_are_resumed(
     assert "3 of 6 shards were done" in capsys.readouterr().err
     assert main([*command[:-1], str(tmp_path / "whole")]) == 0
     assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "arrow", "ark"])
+@pytest.mark.parametrize("shards", [None, "2"])
+def test_only_some_ids(
+    tmp_path: Path, kind: str, shards: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = cats(tmp_path / "cats.jsonl", 60)
+    if kind != "jsonl":
+        pytest.importorskip("pyarrow")
+        path = path.with_suffix("." + kind)
+        warnings.simplefilter("ignore")
+        lattices.write(path, lattices.read(tmp_path / "cats.jsonl"), lossy=True)
+    words(tmp_path / "ids", "s41", "s3", "", " s42")
+    words(tmp_path / "refs", *[f"s{n} the cat {n}" for n in range(60)])
+    command = [
+        "oracle",
+        str(path),
+        "--refs",
+        str(tmp_path / "refs"),
+        "--ids",
+        str(tmp_path / "ids"),
+    ]
+    command += ["--metric", "wer", "-o", str(tmp_path / "out")]
+    command += ["--shards", shards] if shards else []
+    if kind != "arrow":
+        assert main(command) == 2
+        assert "has no index" in capsys.readouterr().err
+        assert main(["info", str(path), "--index"]) == 0
+        assert "60 segments can be found by id" in capsys.readouterr().err
+    assert main(command) == 0
+    lines = (tmp_path / "out").read_text().splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["s3", "s41", "s42"]
+    words(tmp_path / "ids", "s41", "s99")
+    assert main(command) == 2
+    assert "1 of 2 ids are in none of the files: 's99'" in capsys.readouterr().err
+
+
+def test_a_bad_line_that_is_looked_up_has_its_place(tmp_path: Path) -> None:
+    path = cats(tmp_path / "cats.jsonl", 9)
+    assert main(["info", str(path), "--index"]) == 0
+    shown: list[str] = []
+    inputs = Inputs([path])
+    inputs.choose(["s4", "s7"], {})
+    for chunk in inputs.chunks():
+        shown += [each.place for each in parse(chunk, lattices.Vocabulary(), {})]
+    assert shown == [f"{path}:5", f"{path}:8"]
+
+
+class Two(ThreadPoolExecutor):
+    """An executor as a user may have it."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+
+
+def none() -> object:
+    return object()
+
+
+def test_any_executor_from_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = spaces(tmp_path)
+    command = ["oracle", str(path), "--metric", "wer", "-o"]
+    assert main([*command, str(tmp_path / "whole")]) == 1
+    by = ["--executor", f"python:{__name__}:Two"]
+    assert main([*command, str(tmp_path / "parts"), "--shards", "5", *by]) == 1
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+    capsys.readouterr()
+    assert main([*command, "x", "--executor", f"python:{__name__}:none"]) == 2
+    assert "made object, no executor" in capsys.readouterr().err
+    assert main([*command, "x", "--workers", "2", *by]) == 2
+    assert "exclude one another" in capsys.readouterr().err
+
+
+def test_partitions_of_a_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = lattices.to_arrow(lattices.read(cats(tmp_path / "cats.jsonl", 10)))
+    split = pa.array(["dev"] * 4 + ["test"] * 6)
+    folder = tmp_path / "corpus"
+    parquet.write_to_dataset(table.append_column("split", split), folder, partition_cols=["split"])
+    (folder / "_SUCCESS").touch()
+    assert sorted(each.name for each in folder.iterdir()) == ["_SUCCESS", "split=dev", "split=test"]
+    assert [space.id for space in lattices.read(folder)] == [f"s{n}" for n in range(10)]
+    assert [space.id for space in lattices.read(folder / "split=dev")] == ["s0", "s1", "s2", "s3"]
+    assert main(["oracle", str(folder), "-o", str(tmp_path / "out"), "--shards", "2"]) == 0
+    assert len((tmp_path / "out").read_text().splitlines()) == 10
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    memory.put(str(folder), "/partitioned", recursive=True)
+    assert len([*lattices.read("memory://partitioned")]) == 10
