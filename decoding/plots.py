@@ -229,6 +229,8 @@ class Panel:
         Where a horizontal line is drawn.
     doubling : bool
         Whether a step to the right is a doubling, and places are marked.
+    names : sequence of str
+        What the places are called; then values are ranks, and 1 is above.
     """
 
     title: str
@@ -238,6 +240,7 @@ class Panel:
     curves: Sequence[Curve]
     level: float | None = None
     doubling: bool = False
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -324,7 +327,9 @@ def _draw_curves(axis: Any, panel: Panel) -> None:
             lw=1.2,
             ls="-" if number < _COLOURS else "--",
             # a single place makes no line
-            marker="." if panel.doubling or curve.places or len(places) == 1 else None,
+            marker="."
+            if panel.doubling or panel.names or curve.places or len(places) == 1
+            else None,
             # names of files are no formulas, and those that begin so would be left out
             label=curve.label.replace("$", r"\$").lstrip("_"),
             zorder=3,
@@ -347,6 +352,12 @@ def _draw_curves(axis: Any, panel: Panel) -> None:
     if panel.doubling:
         axis.set_xscale("log", base=2)
         axis.xaxis.set_major_formatter("{x:g}")
+    if panel.names:
+        # names of metrics are no formulas
+        axis.set_xticks(
+            panel.places, [name.replace("$", r"\$") for name in panel.names], fontsize=7
+        )
+        axis.invert_yaxis()
     axis.set_title(panel.title)
     axis.set_xlabel(panel.across)
     axis.set_ylabel(panel.upwards)

@@ -91,6 +91,12 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
     compared: lower, nfkc, punctuation, whisper-basic, whisper-english, drop:WORD|WORD, glm:FILE,
     regex:FILE
 """,
+    "human": """
+--human FILE: <what>  file of human scores, higher is better, in columns separated by tabs or
+    blanks; or WMT's csv of ranks
+--human-level system|segment  what the human scores are of: a file of ranks is of pairs of outputs
+    (segment, the default) and of systems (their expected wins); others show what they are of
+""",
     "search": """
 --engine NAME  search engine: auto, kernel or openfst (default: auto, the kernel where it can run)
 --budget N: whole number  maximum number of labels kept in a search under BLEU or chrF, and of

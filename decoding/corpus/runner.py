@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from decoding.corpus.inputs import Batch, BatchSizer, Inputs, batches, parse, skip_outcomes
 from decoding.corpus.outcomes import Done, Failure, Segment
-from fstmetrics.contract import compares_words
 from fstmetrics.references import Overlap, overlap
 from fstmetrics.references import VocabularyWarning as VocabularyWarning
 from lattices.errors import (
@@ -423,7 +422,11 @@ def overlap_of_segments(task: Any, segments: Sequence[Segment]) -> Overlap:
     any, one of them has to compare words as they are.
     """
     metrics = getattr(task, "metrics", None)
-    if metrics is None or (metrics and not any(map(compares_words, metrics))):
+    if metrics is None:
+        return Overlap.UNKNOWN
+    from fstmetrics.contract import compares_words
+
+    if metrics and not any(map(compares_words, metrics)):
         return Overlap.UNKNOWN
     references = task.references
     found = Overlap.UNKNOWN

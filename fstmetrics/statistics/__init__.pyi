@@ -29,4 +29,4 @@ from .significance import (
     sign_test as sign_test,
     substitution_test as substitution_test,
 )
-from .studies import SweepPoint as SweepPoint, threshold_sweep as threshold_sweep
+from .studies.sweeps import SweepPoint as SweepPoint, threshold_sweep as threshold_sweep

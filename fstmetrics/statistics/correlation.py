@@ -313,13 +313,35 @@ def pair_counts(human: ArrayLike, metric: ArrayLike, *, gap: float = 0.0) -> Arr
     for one, other in combinations(range(len(said)), 2):
         difference = said[one] - said[other]
         order = np.where(np.abs(difference) < gap, 0.0, np.sign(difference))
-        agreement = order * np.sign(scored[one] - scored[other])
-        known = ~np.isnan(agreement)
-        tied = known & (order == 0)
-        counts[:, 0] += known & (agreement > 0)
-        counts[:, 1] += known & (agreement < 0)
-        counts[:, 2] += known & (agreement == 0) & ~tied
-        counts[:, 3] += tied
+        counts += _kinds_of_pairs(order, scored[one] - scored[other])
+    return counts
+
+
+def _kinds_of_pairs(order: FloatColumn, difference: FloatColumn) -> Array:
+    """Return for each pair which of the four counts it adds to; NaN is no judgement."""
+    agreement = order * np.sign(difference)
+    known = ~np.isnan(agreement)
+    tied = known & (order == 0)
+    kinds = known & (agreement > 0), known & (agreement < 0), known & (agreement == 0) & ~tied, tied
+    return np.stack(kinds, axis=1).astype(np.int64)
+
+
+def ranking_counts(order: ArrayLike, difference: ArrayLike, segments: ArrayLike) -> Array:
+    """Return the counts of :func:`pair_counts` from single judgements of pairs of outputs.
+
+    Parameters
+    ----------
+    order
+        One a judgement: 1 if people prefer the first output, -1 if the second, 0 for a tie.
+    difference
+        The quality of the first output less that of the second.
+    segments
+        The number of the segment, from 0 on.
+    """
+    kinds = _kinds_of_pairs(np.asarray(order, float), np.asarray(difference, float))
+    places = np.asarray(segments, np.int64)
+    counts = np.zeros((int(places.max(initial=-1)) + 1, 4), dtype=np.int64)
+    np.add.at(counts, places, kinds)
     return counts
 
 
@@ -362,10 +384,17 @@ def wmt_tau(
     >>> [wmt_tau(human, metric, variant=one).value for one in ("wmt12", "wmt13", "wmt14")]
     [0.6, 1.0, 0.8]
     """
+    counts = pair_counts(human, metric, gap=gap)
+    return tau_of_counts(counts, variant=variant, **resampling)
+
+
+def tau_of_counts(
+    counts: Array, *, variant: str = "wmt14", **resampling: Unpack[ResamplingOptions]
+) -> PairCounts:
+    """Return the tau of the pairs of each segment, as :func:`pair_counts` counts them."""
     if variant not in VARIANTS:
         raise OptionError(f"variant={variant!r}, expected one of {', '.join(VARIANTS)}")
     how = Resampling.of("wmt_tau", resampling, 0)
-    counts = pair_counts(human, metric, gap=gap)
     totals = counts.sum(axis=0)
     interval, known = None, 0
     if how.samples and len(counts):

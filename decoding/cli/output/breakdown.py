@@ -71,20 +71,23 @@ class Details(NamedTuple):
 
 def details_of(systems: Sequence[System], by: str | None, top: int | None) -> list[Details]:
     """Return the groups and the most frequent errors of each system."""
-    group_of = grouping(by) if by and by != LENGTH else None
     found = []
     for system in systems:
         groups = errors = None
-        if group_of is not None:
-            groups = scores_by_group(system, group_of)
-        elif by:
-            lengths = {id: length_group(_length(system, id)) for id in system.stats}
-            groups = scores_by_group(system, lengths.__getitem__)
+        if by:
+            groups = scores_by_group(system, group_by(system, by))
         if top:
             aligned = ((id, judgement.edits) for id, judgement in system.judgements())
             errors = frequent_errors(aligned, top)
         found.append(Details(system, groups, errors))
     return found
+
+
+def group_by(system: System, by: str) -> Callable[[str], str]:
+    """Return what gives the group of a segment by its id; lengths are those of its references."""
+    if by != LENGTH:
+        return grouping(by)
+    return {id: length_group(_length(system, id)) for id in system.stats}.__getitem__
 
 
 def _length(system: System, id: str) -> int:

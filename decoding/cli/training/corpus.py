@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from decoding.cli.arguments import explain_nothing_done, make_settler, report_failures
+from decoding.cli.arguments import (
+    explain_nothing_done,
+    make_settler,
+    open_references,
+    report_failures,
+)
 from decoding.cli.running import corpus_outcomes, say_waiting
 from decoding.corpus.outcomes import Done, Failures, Segment
 from decoding.corpus.transforms import Rescored
@@ -190,6 +195,16 @@ def read_corpus(
         raise explain_nothing_done(failures, "nothing to train on")
     check_one_model([segment.space for segment in segments])
     return TrainingCorpus(tuple(segments), failures, actors)
+
+
+def read_held_out(
+    arguments: argparse.Namespace, paths: Sequence[str], refs: Sequence[str] | None
+) -> TrainingCorpus:
+    """Return other spaces, read in the same way, by this process."""
+    # in the memory of this process
+    others = {"paths": paths, "refs": refs, "workers": 1, "dask": None}
+    asked = argparse.Namespace(**{**vars(arguments), **others})
+    return read_corpus(asked, open_references(asked))
 
 
 def check_one_model(spaces: Sequence[Space]) -> None:

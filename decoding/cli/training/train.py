@@ -88,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     _check_usage(arguments)
     check_plot(arguments)
+    from decoding.cli.training.corpus import open_actors, read_held_out
     from decoding.cli.training.options import learner_options
     from decoding.training.learners import learner as learner_named
     from lattices.formats.weights import read_weights
@@ -101,11 +102,11 @@ def run(arguments: argparse.Namespace) -> int:
     if (arguments.dask or arguments.workers > 1) and not kind.in_shards:
         arguments.parser.error(f"--learner {kind.name} trains in one process, without workers")
     learner = kind(start=start, seed=arguments.seed, **options)
-    dev = _read_held_out(arguments)
+    dev = None
+    if arguments.dev:
+        dev = read_held_out(arguments, arguments.dev, arguments.dev_refs)
     if arguments.decoder is not None:
         return _run_decoder(arguments, learner, metrics, require_references(arguments), dev)
-    from decoding.cli.training.corpus import open_actors
-
     references = open_references(arguments)
     with open_actors(arguments) as actors:
         return _run_spaces(arguments, learner, metrics, references, dev, actors)
@@ -147,17 +148,6 @@ def _is_there(checkpoint: str) -> bool:
     if os.path.isdir(checkpoint):
         return bool(os.listdir(checkpoint))
     return os.path.exists(checkpoint)
-
-
-def _read_held_out(arguments: argparse.Namespace) -> TrainingCorpus | None:
-    """Return the spaces of --dev; whatever is wrong with them is said before training."""
-    if not arguments.dev:
-        return None
-    from decoding.cli.training.corpus import read_corpus
-
-    others = {"paths": arguments.dev, "refs": arguments.dev_refs, "workers": 1, "dask": None}
-    asked = argparse.Namespace(**{**vars(arguments), **others})
-    return read_corpus(asked, open_references(asked))
 
 
 def _run_spaces(
