@@ -149,6 +149,8 @@ def dask_actors(
     with ExitStack() as stack:
         executor = stack.enter_context(dask_executor(address, on_wait))
         client = executor.client
+        # whom actors take their connection from
+        stack.enter_context(client.as_current())
         placed = [
             client.submit(Actor, make, number, actor=True, workers=[worker], pure=False)
             for number, worker in enumerate(client.nthreads())

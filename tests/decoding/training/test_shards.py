@@ -110,7 +110,7 @@ def test_lines_and_deviations_are_those_of_one_process():
     for _ in range(5):
         here, way = rng.normal(size=(2, 3))
         one, other = alone.turns(here, way), apart.turns(here, way)
-        assert len(one.step) > 3
+        assert len(one.step)
         assert all(
             mine.tolist() == theirs.tolist() for mine, theirs in zip(one, other, strict=True)
         )
