@@ -16,6 +16,7 @@ from decoding.cli.option_table import SENTENCES, STANDARD, TABULAR
 from decoding.cli.terminal import detail, is_verbose, note, progress, say
 
 if TYPE_CHECKING:
+    from decoding.corpus.actors import Actors
     from decoding.corpus.inputs import Inputs
     from decoding.corpus.journal import Journal
     from decoding.corpus.outcomes import Failures
@@ -42,8 +43,8 @@ class _Counted(Protocol):
     def failures(self) -> Failures: ...
 
 
-def check_running(arguments: argparse.Namespace) -> None:
-    """Refuse two kinds of workers, and what cannot be resumed."""
+def check_workers(arguments: argparse.Namespace) -> None:
+    """Refuse two kinds of workers."""
     given = {
         "--dask": arguments.dask,
         "--executor": arguments.executor,
@@ -55,6 +56,11 @@ def check_running(arguments: argparse.Namespace) -> None:
         from lattices.optional import require
 
         require("distributed", "dask")
+
+
+def check_running(arguments: argparse.Namespace) -> None:
+    """Refuse two kinds of workers, and what cannot be resumed."""
+    check_workers(arguments)
     if not getattr(arguments, "resume", False):
         return
     if getattr(arguments, "format", None) in TABULAR:
@@ -74,14 +80,19 @@ def corpus_outcomes(
     *,
     first: Callable[[Iterator[Segment]], None] | None = None,
     earlier: ResumePoint | None = None,
+    actors: Actors | None = None,
 ) -> Iterator[Iterator[Done[R] | Failure]]:
-    """Do a task as the arguments say, with progress on a terminal."""
+    """Do a task as the arguments say, or by actors, with progress on a terminal."""
     from decoding.corpus.runner import Failure
     from decoding.corpus.runner import run as run_corpus
 
     inputs = open_inputs(arguments)
     with ExitStack() as stack:
-        cluster = open_cluster(arguments, inputs, stack)
+        if actors is not None:
+            cluster: dict[str, Any] = {"workers": actors.workers, "executor": actors}
+            inputs.shared_files = actors.can_open(inputs.files)
+        else:
+            cluster = open_cluster(arguments, inputs, stack)
         shown = stack.enter_context(progress(inputs.bytes, wanted=not arguments.quiet))
         # all that was imported stays: looking through it for garbage, again and again while
         # results come in, is time lost, and workers would get copies of what is only looked at
@@ -141,13 +152,17 @@ def open_cluster(arguments: argparse.Namespace, inputs: Inputs, stack: ExitStack
         return {"workers": arguments.workers}
     from decoding.corpus.dask import dask_executor
 
-    def say_so(seconds: float) -> None:
-        where = f"the Dask scheduler {arguments.dask!r}"
-        say(f"{where} has no workers: waiting for one, up to {seconds:.0f} s")
-
-    executor = stack.enter_context(dask_executor(arguments.dask, say_so))
+    executor = stack.enter_context(
+        dask_executor(arguments.dask, lambda seconds: say_waiting(arguments, seconds))
+    )
     inputs.shared_files = executor.can_open(inputs.files)
     return {"workers": executor.workers, "executor": executor}
+
+
+def say_waiting(arguments: argparse.Namespace, seconds: float) -> None:
+    """Say that a cluster has no workers yet."""
+    where = f"the Dask scheduler {arguments.dask!r}"
+    say(f"{where} has no workers: waiting for one, up to {seconds:.0f} s")
 
 
 def _tell_inputs(files: Sequence[str], arguments: argparse.Namespace) -> None:

@@ -377,7 +377,7 @@ def process_pool(workers: int, work: Work | None = None) -> Iterator[Callable[..
         results: Any = pool._result_queue
 
         def submit_held(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-            with _hold_signals():
+            with hold_signals():
                 submitted = pool.submit(function, *arguments)
             if len(pool._processes) == workers:
                 # if a worker dies while it writes, the end of the others tells the reader that
@@ -432,7 +432,7 @@ _work: Work
 
 
 @contextmanager
-def _hold_signals() -> Iterator[None]:
+def hold_signals() -> Iterator[None]:
     """Defer signals: an exception raised during a fork is lost."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -451,13 +451,18 @@ def _ending() -> list[signal.Signals]:
 
 def _employ(work: Work | None, end: Connection) -> None:
     """Make a worker process ready: the task comes once, not with every batch."""
-    import threading
-
     global _work
     if work is not None:
         _work = work
-    # a signal ends a worker without a word: the parent has its own to say; what the parent ignores,
-    # as nohup has it do, ends neither
+    set_up_worker(end)
+
+
+def set_up_worker(end: Connection) -> None:
+    """Let a worker process end with its parent, and by signals without a word."""
+    import threading
+
+    # the parent has its own to say of a signal; what the parent ignores, as nohup has it do, ends
+    # neither
     ending = _ending()
     for number in ending:
         signal.signal(number, signal.SIG_DFL)
