@@ -14,7 +14,7 @@ from lattices.options import (
     split_named,
     write_value,
 )
-from lattices.registry import PREFIX, Registry, check_requirements, list_missing
+from lattices.registry import PREFIX, Registry, check_requirements, list_missing, load_python
 
 if TYPE_CHECKING:
     from fstmetrics.combination import Combination
@@ -260,7 +260,7 @@ def parse_metric(specification: str) -> Metric:
     normalise = [value for key, value in options if key in _NORMALISE]
     rest = [(key, value) for key, value in options if key not in _NORMALISE]
     built: Metric
-    if name.startswith(PREFIX):
+    if name.startswith(PREFIX) and not _is_class(name):
         from fstmetrics.external.utility import Utility
 
         built = Utility.of_function(name, rest)
@@ -273,6 +273,18 @@ def parse_metric(specification: str) -> Metric:
     from fstmetrics.normalisation.metric import Normalised
 
     return Normalised(built, normalise[0])
+
+
+def _is_class(name: str) -> bool:
+    """Tell whether ``python:MODULE:NAME`` is a class, and not a function of pairs."""
+    try:
+        return isinstance(load_python(name), type)
+    except ImportError:
+        # of a module that is broken
+        raise
+    except OptionError:
+        # of one that is not there: said where it is needed
+        return False
 
 
 def _build(kind: type[Any], name: str, options: Iterable[tuple[str, str]]) -> Any:

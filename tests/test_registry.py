@@ -395,6 +395,22 @@ def test_what_cannot_be_used_is_said_before_any_work(
     assert "Traceback" not in done.stderr
 
 
+def test_a_metric_is_a_class_of_a_module(site: Path, tmp_path: Path) -> None:
+    path = cats(tmp_path / "cats.jsonl", 2)
+    for metric in ("mine", "python:odd_parts:Mine"):
+        done = run(site, "oracle", path, "--metric", metric, "--format", "text", "--workers", 2)
+        assert (done.returncode, done.stdout) == (0, "the cat\nthe cat\n")
+    for metric, message in {
+        "python:odd_parts:NoDataclass": "python:odd_parts:NoDataclass is no metric: it is <class",
+        "python:odd_parts:Mine,x=1": "python:odd_parts:Mine has no option 'x' (it has similarity)",
+        "python:odd_parts_raises:Mine": "python:odd_parts_raises:Mine cannot be loaded: Zero",
+    }.items():
+        done = run(site, "oracle", path, "--metric", metric)
+        assert done.returncode == 2
+        assert message in done.stderr.splitlines()[-1]
+        assert "Traceback" not in done.stderr
+
+
 def test_one_segment_that_fails_does_not_lose_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
