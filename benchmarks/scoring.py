@@ -73,7 +73,7 @@ def measure(most: int = 100_000, few: int = 500) -> list[str]:
     ]
     for label, metric, tool, job, pairs in jobs:
         said, expected = ([pair[side] for pair in pairs] for side in (0, 1))
-        ours, score = _fastest(lambda: corpus_score(metric, said, [[one] for one in expected]))  # noqa: B023
+        ours, score = _fastest(lambda: corpus_score(metric, said, list(zip(expected))))  # noqa: B023
         try:
             theirs, other = _fastest(lambda: job(said, expected))  # noqa: B023
         except ImportError:

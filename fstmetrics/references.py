@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from enum import IntEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.formats.base import split_words
-from lattices.intersection import ANY, Automaton
 from lattices.spaces import Lattice
+
+if TYPE_CHECKING:
+    from lattices.intersection import Automaton
 
 #: text (split at white space), tokens, or an acyclic automaton of alternatives
 Reference: TypeAlias = "str | Sequence[str] | Lattice"
@@ -132,6 +134,8 @@ def reference_automaton(
     As :class:`lattices.intersection.Alignment`, with the states of the lattice for positions.
     ``word``, ``arc`` and ``weight`` say which words match the reference word on which arc.
     """
+    from lattices.intersection import ANY, Automaton
+
     states, top = lattice.num_states, order - 1
     spoken = np.flatnonzero(lattice.label != 0)
     silent = np.flatnonzero(lattice.label == 0)

@@ -22,9 +22,9 @@ FEATURE_NAMES = ("lm", "tm", "wp")
 _MOST_BY_DAY = 100
 
 
-def examples(nightly: int) -> int:
+def examples(nightly: int, by_day: int = _MOST_BY_DAY) -> int:
     """Return how many examples a law is tried on; ``FSTMETRICS_PROFILE=nightly`` has them all."""
-    return nightly if os.environ.get("FSTMETRICS_PROFILE") == "nightly" else _MOST_BY_DAY
+    return nightly if os.environ.get("FSTMETRICS_PROFILE") == "nightly" else by_day
 
 
 @st.composite

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,12 @@ EXCEPTIONS = {"fstmetrics/__main__.py": {"decoding"}}
 OPTIONAL = {"pynini", "pyarrow", "distributed", "torch", "gensim", "sacrebleu", "matplotlib"}
 
 
+@cache
+def parse(path):
+    return ast.parse(path.read_text())
+
+
+@cache
 def modules():
     return [path for package in FORBIDDEN for path in sorted((ROOT / package).rglob("*.py"))]
 
@@ -35,20 +42,20 @@ def imported(tree):
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_go_one_way(path):
     package = path.relative_to(ROOT).parts[0]
-    tops = {name.partition(".")[0] for name in imported(ast.parse(path.read_text()))}
+    tops = {name.partition(".")[0] for name in imported(parse(path))}
     assert not tops & FORBIDDEN[package] - EXCEPTIONS.get(path.relative_to(ROOT).as_posix(), set())
 
 
 def test_nothing_imports_an_exception():
     """So that what is below stays usable without what is above."""
     for path in modules():
-        names = set(imported(ast.parse(path.read_text())))
+        names = set(imported(parse(path)))
         assert not names & {name.removesuffix(".py").replace("/", ".") for name in EXCEPTIONS}
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_optional_packages_are_imported_when_used(path):
-    tree = ast.parse(path.read_text())
+    tree = parse(path)
     at_import = ast.Module([node for node in tree.body if not isinstance(node, ast.If)], [])
     for node in at_import.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -65,7 +72,7 @@ def modules_of_tests():
 @pytest.mark.parametrize("path", modules_of_tests(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_tests_of_a_package_do_not_import_those_above(path):
     package = path.relative_to(ROOT).parts[1]
-    names = imported(ast.parse(path.read_text()))
+    names = imported(parse(path))
     tops = {name.removeprefix("tests.").partition(".")[0] for name in names}
     assert not tops & FORBIDDEN[package]
 
@@ -98,7 +105,11 @@ ROOMS = {
     "fstmetrics.similarity": {"fstmetrics.alignment", "fstmetrics.ngram"},
     "fstmetrics.alignment": {"fstmetrics.similarity"},
     "fstmetrics.ngram": {"fstmetrics.external", "fstmetrics.similarity"},
-    "fstmetrics.statistics": {"fstmetrics.alignment", "fstmetrics.ngram"},
+    "fstmetrics.statistics": {
+        "fstmetrics.alignment",
+        "fstmetrics.ngram",
+        "fstmetrics.normalisation",
+    },
     "decoding.extraction": set(),
     "decoding.minimum_risk": {"decoding.corpus", "decoding.extraction"},
     "decoding.training": {"decoding.extraction"},
@@ -136,7 +147,7 @@ def test_every_room_is_here():
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_rooms_know_what_is_below_them(path):
     room = room_of(".".join(path.relative_to(ROOT).with_suffix("").parts))
-    tree = ast.parse(path.read_text())
+    tree = parse(path)
     known = {room_of(name) for name in imported(tree)} & set(ROOMS)
     package, _, name = room.partition(".")
     if room in ROOMS:
@@ -177,18 +188,24 @@ TESTED_IN = {
 
 
 def has_logic(path):
-    return any(isinstance(node, ast.FunctionDef) for node in ast.walk(ast.parse(path.read_text())))
+    return any(isinstance(node, ast.FunctionDef) for node in ast.walk(parse(path)))
+
+
+@cache
+def names_of_tests(package):
+    """Return the names of the test files of a package, and of those that are of none."""
+    others = FORBIDDEN.keys() - {package}
+    return {
+        file.stem
+        for file in (ROOT / "tests").rglob("test_*.py")
+        if file.relative_to(ROOT).parts[1] not in others
+    }
 
 
 def is_tested_by_name(path):
     """Tell whether a test file is named after a module, or after its folder and stands there."""
     folder, stem = path.parent, path.stem
-    others = FORBIDDEN.keys() - {path.relative_to(ROOT).parts[0]}
-    names = {
-        file.stem
-        for file in (ROOT / "tests").rglob("test_*.py")
-        if file.relative_to(ROOT).parts[1] not in others
-    }
+    names = names_of_tests(path.relative_to(ROOT).parts[0])
     likely = (stem, f"{folder.name}_{stem}", f"{stem}_{folder.name}")
     beside = ROOT / "tests" / folder.parent.relative_to(ROOT)
     homes = (beside, beside / folder.name, ROOT / "tests" / "laws")

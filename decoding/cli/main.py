@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import check_outputs, spellings
 from decoding.cli.option_table import add_options
-from decoding.cli.terminal import detail, is_verbose, say, volume
+from decoding.cli.terminal import detail, is_verbose, say, score_style, volume
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -156,9 +156,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(problem.__cause__, KeyboardInterrupt):
             # that of an extension module that was being loaded
             return _exit_interrupted(problem.__cause__)
-        if not _is_expected(problem):
+        plugin = _explain_plugin(problem)
+        if not (plugin or _is_expected(problem)):
             raise
-        say(f"error: {_join_lines(problem)}")
+        say(f"error: {_join_lines(plugin or problem)}")
         if isinstance(problem, OSError) and problem.filename == "<stdout>":
             _discard_output()
         return 2
@@ -206,7 +207,12 @@ def _run(given: Sequence[str]) -> int:
         check_outputs(arguments)
         # those of `fstmetrics study` have a parser of their own for each study
         parser = getattr(arguments, "study_parser", arguments.parser)
-        with spell_arguments(spellings(parser)), warnings.catch_warnings(), volume(arguments):
+        with (
+            spell_arguments(spellings(parser)),
+            warnings.catch_warnings(),
+            volume(arguments),
+            score_style(arguments),
+        ):
             warnings.showwarning = show
             started = time.perf_counter()
             if is_verbose():
@@ -266,6 +272,15 @@ def _is_expected(problem: Exception) -> bool:
     return isinstance(problem, OSError | MemoryError) or (
         errors is not None and isinstance(problem, errors.Error)
     )
+
+
+def _explain_plugin(problem: Exception) -> str:
+    """Return what an error says that comes from a plug-in and was not raised on purpose."""
+    errors, registry = (sys.modules.get(f"lattices.{name}") for name in ("errors", "registry"))
+    if errors is None or registry is None or isinstance(problem, errors.Error):
+        return ""
+    said: str = registry.explain_failure(problem)
+    return said
 
 
 def _join_lines(problem: Exception | str) -> str:

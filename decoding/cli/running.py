@@ -432,14 +432,34 @@ def scores_table(
 
     ``columns`` has the headings of what the summary has under each metric.
     """
-    from decoding.cli.tables import headings, table
+    from decoding.cli.tables import format_score, headings, score_headings, table
 
-    labels, notes = headings(metrics)
     rows = []
-    for label, metric in zip(labels, metrics, strict=True):
+    for label, metric in zip(score_headings(metrics), metrics, strict=True):
         scores = (summary["metrics"][str(metric)].get(kind) for kind in columns)
-        rows.append([label, *("-" if score is None else f"{score:.4f}" for score in scores)])
-    return "\n".join([table(["metric", *columns.values()], rows), *notes])
+        cells = ("-" if score is None else format_score(metric, score) for score in scores)
+        rows.append([label, *cells])
+    shown = table(["metric", *columns.values()], rows)
+    return "\n".join([shown, *headings(metrics)[1], *_rates(metrics, summary, columns)])
+
+
+def _rates(
+    metrics: Sequence[Metric], summary: Mapping[str, Any], columns: Mapping[str, str]
+) -> list[str]:
+    """Return how many errors each column has, under the metrics that count them."""
+    import numpy as np
+
+    from fstmetrics.alignment.rates import format_rates
+
+    lines: dict[str, None] = {}
+    for kind, of in columns.items():
+        for metric in metrics:
+            found = summary["errors"].get(str(metric), {}).get(kind)
+            if found is not None:
+                stats = np.array([found[name] for name in metric.stat_names], dtype=np.float64)
+                shown = format_rates(metric, stats, found["sentences"], found["wrong"], of)
+                lines |= dict.fromkeys(shown)
+    return list(lines)
 
 
 #: what has to be said where best sentences need not make the best corpus

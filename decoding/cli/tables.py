@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decoding.cli.option_table import TABULAR
-from decoding.cli.terminal import add_colour
+from decoding.cli.terminal import SCORE_STYLE, add_colour
 from decoding.plain_json import json_text
 
 if TYPE_CHECKING:
     from fstmetrics import Metric
     from fstmetrics.alignment.metric import Edit
+    from fstmetrics.statistics.resampling import Interval
 
 _COLOURS = {"substitution": "yellow", "insertion": "cyan", "deletion": "red"}
 _GAP = "  "
@@ -65,6 +66,39 @@ def headings(metrics: Sequence[Metric]) -> tuple[list[str], list[str]]:
         if label.lower() != str(metric)
     ]
     return labels, notes
+
+
+def _in_percent(metric: Metric) -> bool:
+    """Tell whether scores are shown in percent: rates, of which the statistics count errors."""
+    from fstmetrics.alignment.rates import counts_errors
+
+    return not SCORE_STYLE.get().fractions and counts_errors(metric)
+
+
+def format_score(metric: Metric, score: float, sign: str = "") -> str:
+    """Return a score as tables for people have it; ``sign`` is + for differences."""
+    decimals = SCORE_STYLE.get().decimals
+    if _in_percent(metric):
+        return f"{100 * score:{sign}.{decimals}f}"
+    return f"{score:{sign}.{decimals + 2}f}"
+
+
+def format_scores(metrics: Sequence[Metric], scores: Iterable[float]) -> list[str]:
+    """Return a score under each metric."""
+    return [format_score(*each) for each in zip(metrics, scores, strict=True)]
+
+
+def format_interval(metric: Metric, interval: Interval) -> str:
+    """Return the two ends of an interval of scores or differences."""
+    return f"[{format_score(metric, interval.low)}, {format_score(metric, interval.high)}]"
+
+
+def score_headings(metrics: Sequence[Metric]) -> list[str]:
+    """Return a heading for the scores under each metric, which says where they are percentages."""
+    return [
+        f"{label} %" if _in_percent(metric) else label
+        for label, metric in zip(headings(metrics)[0], metrics, strict=True)
+    ]
 
 
 def format_notes(notes: Sequence[str]) -> list[str]:
@@ -268,11 +302,6 @@ def _latex_cell(text: str) -> str:
     return "{}" + escaped if escaped.startswith(("[", "*")) else escaped
 
 
-def format_difference(number: float) -> str:
-    """Return a difference of scores."""
-    return f"{number:+.4f}"
-
-
 def p_value(number: float) -> str:
     """Return a p-value: three digits, or how small it is."""
     return f"{number:.3f}" if number >= 0.001 or math.isnan(number) else f"{number:.1e}"
@@ -293,6 +322,13 @@ def number_cell(value: object) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     return value if isinstance(value, str) else repr(value)
+
+
+def _show_cell(value: object) -> str:
+    """Return a cell of a table for people: numbers with four digits after the point."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 def tabular(columns: dict[str, list[Any]], format: str) -> bytes:
@@ -321,28 +357,49 @@ def _parse_cells(cells: Iterable[str]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Report:
-    """What a command found, in all the forms in which it can be written.
+    """What a command found, in all the forms in which it can be written."""
 
-    Attributes
-    ----------
-    header, rows
-        The table for people and for LaTeX.
-    notes
-        What stands below it.
-    left
-        The columns that are aligned to the left.
-    tsv_rows
-        The table for programs, its header first.
-    content
-        The JSON document.
-    """
-
+    #: the table for people and for LaTeX
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+    #: what stands below it
     notes: Sequence[str]
+    #: the table for programs, its header first
     tsv_rows: Callable[[], Iterable[Sequence[str]]]
+    #: the JSON document
     content: Callable[[], dict[str, Any]]
+    #: the columns that are aligned to the left
     left: Sequence[int] = (0,)
+
+    @classmethod
+    def of_rows(
+        cls,
+        rows: Sequence[Mapping[str, Any]],
+        notes: Sequence[str],
+        *,
+        shown: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Report:
+        """Return a report of rows with the same columns, which are numbers and texts.
+
+        ``shown`` are other rows for people, such as rows of systems with a column for each metric.
+        """
+        visible = rows if shown is None else shown
+        header = list(visible[0]) if visible else []
+        return cls(
+            header,
+            [[_show_cell(value) for value in row.values()] for row in visible],
+            notes,
+            tsv_rows=lambda: [
+                list(rows[0]) if rows else [],
+                *([number_cell(value) for value in row.values()] for row in rows),
+            ],
+            content=lambda: {"rows": [{**row} for row in rows], "notes": [*notes]},
+            left=[
+                place
+                for place, name in enumerate(header)
+                if any(isinstance(row[name], str) for row in visible)
+            ],
+        )
 
     def write(self, format: str) -> bytes:
         """Return the report in one of the formats of tables."""

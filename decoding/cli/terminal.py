@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 QUIET, NORMAL, VERBOSE = -1, 0, 1
 _VOLUME: ContextVar[int] = ContextVar("volume", default=NORMAL)
@@ -52,6 +52,30 @@ def volume(arguments: argparse.Namespace) -> Iterator[None]:
         yield
     finally:
         _VOLUME.reset(token)
+
+
+class ScoreStyle(NamedTuple):
+    """How tables for people show scores: with so many digits, percentages or all as fractions."""
+
+    decimals: int = 2
+    fractions: bool = False
+
+
+_DEFAULT_STYLE = ScoreStyle()
+SCORE_STYLE = ContextVar("score style", default=_DEFAULT_STYLE)
+
+
+@contextmanager
+def score_style(arguments: argparse.Namespace) -> Iterator[None]:
+    """Show scores as the arguments say, in this block."""
+    given = {each: getattr(arguments, each, None) for each in ScoreStyle._fields}
+    token = SCORE_STYLE.set(
+        ScoreStyle(**{name: it for name, it in given.items() if it is not None})
+    )
+    try:
+        yield
+    finally:
+        SCORE_STYLE.reset(token)
 
 
 def say(text: str) -> None:

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from fstmetrics.references import Reference
 from lattices.errors import OptionError
 from lattices.formats.ids import place
 from lattices.records import PlainRecord, public_fields
 from lattices.spaces import Space
 
 if TYPE_CHECKING:
+    from fstmetrics.references import Reference
     from lattices.formats.references import References
 
 R = TypeVar("R")

@@ -11,6 +11,7 @@ import numpy as np
 from decoding.corpus.outcomes import Done, Failure, Failures, Segment
 from decoding.version import __version__
 from fstmetrics import Metric
+from fstmetrics.alignment.rates import counts_errors, find_wrong
 from lattices.arrays import Array, FloatColumn
 from lattices.records import PlainRecord, to_plain
 
@@ -193,35 +194,40 @@ class Results(PlainRecord):
         return found
 
 
+class Sums(NamedTuple):
+    """Statistics of some segments under a metric: how many there are, how many of them have an
+    error, if it counts errors, and the sum.
+    """
+
+    segments: int
+    wrong: int
+    stats: FloatColumn
+
+
 class Layout(NamedTuple):
     """What the sums of a table are: counts, and statistics of several kinds under each metric.
 
-    In front of the statistics under a metric stands 1, or 0 where there are none.
-
-    Attributes
-    ----------
-    metrics : tuple of Metric
-    counts : tuple of str
-        The names of what is counted.
-    kinds : tuple of str
-        Whose statistics are summed up, such as ``oracle`` and ``one_best``.
+    In front of the statistics under a metric stand 1, or 0 where there are none; and 1 where they
+    have an error, if the metric counts errors.
 
     Examples
     --------
     >>> from fstmetrics import WER
     >>> layout = Layout((WER(),), ("arcs",), ("oracle", "one_best"))
     >>> layout.sums(1, [[7]], [[np.arange(5.0)]], None).tolist()
-    [[7.0, 1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
+    [[7.0, 1.0, 1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
     """
 
     metrics: tuple[Metric, ...]
+    #: the names of what is counted
     counts: tuple[str, ...]
+    #: whose statistics are summed up, such as ``oracle`` and ``one_best``
     kinds: tuple[str, ...]
 
     @property
     def widths(self) -> list[int]:
         """The number of columns of each kind and metric."""
-        return [1 + len(metric.stat_names) for metric in self.metrics] * len(self.kinds)
+        return [2 + len(metric.stat_names) for metric in self.metrics] * len(self.kinds)
 
     def sums(
         self, segments: int, counts: Sequence[Column | float], *kinds: Statistics
@@ -233,25 +239,26 @@ class Layout(NamedTuple):
         at = len(counts)
         for of_kind in kinds:
             for number, metric in enumerate(self.metrics):
-                end = at + 1 + len(metric.stat_names)
+                end = at + 2 + len(metric.stat_names)
                 rows = None if of_kind is None else of_kind[number]
                 if isinstance(rows, np.ndarray):
-                    found[:, at], found[:, at + 1 : end] = 1.0, rows
+                    found[:, at], found[:, at + 2 : end] = 1.0, rows
                 elif rows is not None:
                     for place, row in enumerate(rows):
                         if row is not None:
-                            found[place, at], found[place, at + 1 : end] = 1.0, row
+                            found[place, at], found[place, at + 2 : end] = 1.0, row
+                if counts_errors(metric):
+                    found[:, at + 1] = find_wrong(metric, found[:, at + 2 : end])
                 at = end
         return found
 
-    def split(
-        self, sums: FloatColumn
-    ) -> tuple[dict[str, float], dict[str, list[tuple[float, FloatColumn]]]]:
-        """Return the counts by name and, of each kind, how many segments have statistics under each
-        metric, and these; ``sums`` are a row, or a sum of rows.
+    def split(self, sums: FloatColumn) -> tuple[dict[str, float], dict[str, list[Sums]]]:
+        """Return the counts by name, and each kind's sums under each metric.
+
+        ``sums`` are a row, or a sum of rows.
         """
         counts, *rows = np.split(sums, np.cumsum([len(self.counts), *self.widths])[:-1])
-        each, count = [(float(row[0]), row[1:]) for row in rows], len(self.metrics)
+        each, count = [Sums(int(row[0]), int(row[1]), row[2:]) for row in rows], len(self.metrics)
         return (
             dict(zip(self.counts, map(_plain_number, counts.tolist()), strict=True)),
             {kind: each[at * count :][:count] for at, kind in enumerate(self.kinds)},
@@ -327,17 +334,34 @@ class Totals:
         """Return the counts, and the score of each kind under each metric.
 
         ``judged`` is how many segments have statistics of the first kind. A kind that has those of
-        fewer segments has no score: it could not be compared with the others.
+        fewer segments has no score: it could not be compared with the others. ``errors`` are the
+        sums of the metrics that count them, and ``wrong`` sentences.
         """
         metrics = self.layout.metrics
         counts, kinds = self.layout.split(np.asarray(self.sums))
-        judged = int(kinds[self.layout.kinds[0]][0][0]) if metrics else 0
+        judged = kinds[self.layout.kinds[0]][0].segments if metrics else 0
         scores: dict[str, dict[str, float | None]] = {
             str(metric): {
-                kind: metric.score(rows[place][1]) if judged and rows[place][0] == judged else None
+                kind: metric.score(rows[place].stats)
+                if judged and rows[place].segments == judged
+                else None
                 for kind, rows in kinds.items()
             }
             for place, metric in enumerate(metrics)
+        }
+        errors = {
+            str(metric): {
+                kind: {
+                    **dict(zip(metric.stat_names, map(_plain_number, stats.tolist()), strict=True)),
+                    "sentences": segments,
+                    "wrong": wrong,
+                }
+                for kind, rows in kinds.items()
+                for segments, wrong, stats in [rows[place]]
+                if judged and segments == judged
+            }
+            for place, metric in enumerate(metrics)
+            if counts_errors(metric)
         }
         return {
             "metric": str(metrics[0]) if metrics else None,
@@ -350,6 +374,7 @@ class Totals:
             **counts,
             "unweighted": list(self.unweighted),
             "metrics": scores,
+            "errors": errors,
         }
 
 

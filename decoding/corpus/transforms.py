@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from decoding.corpus.outcomes import Segment
-from decoding.reranking import choose_entries, draw
-from lattices.algorithms import prune
-from lattices.algorithms.kbest import k_best_lists
 from lattices.errors import OptionError
-from lattices.formats.references import References
 from lattices.spaces import Forest, NBest, Space
-from lattices.tokens.words import to_words
+
+if TYPE_CHECKING:
+    from lattices.formats.references import References
 
 #: from one segment to the space to write; picklable, for worker processes
 Transform: TypeAlias = Callable[[Segment], Space]
@@ -51,6 +49,8 @@ class InWords:
 
     def __call__(self, segment: Segment) -> Space:
         """Return the space of words."""
+        from lattices.tokens.words import to_words
+
         space = self.then(segment)
         if isinstance(space, Forest):
             raise OptionError(
@@ -76,12 +76,16 @@ class KBest:
 
     def together(self, segments: Sequence[Segment]) -> list[NBest]:
         """Return the lists of a batch, those of its lattices by one native call."""
+        from lattices.algorithms.kbest import k_best_lists
+
         spaces = [segment.space for segment in segments]
         graphs = [space for space in spaces if not isinstance(space, NBest)]
         made = iter(k_best_lists(graphs, self.k, self.distinct))
         return [self._of(space) if isinstance(space, NBest) else next(made) for space in spaces]
 
     def _of(self, space: NBest) -> NBest:
+        from decoding.reranking import choose_entries
+
         order = np.argsort(-space.score, kind="stable").tolist()
         if self.distinct:
             best: dict[tuple[str, ...], int] = {}
@@ -110,6 +114,9 @@ class Pruned:
 
     def __call__(self, segment: Segment) -> Space:
         """Return what is left."""
+        from decoding.reranking import choose_entries
+        from lattices.algorithms import prune
+
         space = segment.space
         if not isinstance(space, NBest):
             return prune(
@@ -139,6 +146,8 @@ class Sampled:
 
     def __call__(self, segment: Segment) -> NBest:
         """Return the list, in the order of drawing."""
+        from decoding.reranking import draw
+
         return draw(segment.space, self.n, self.seed, self.scale)
 
 
@@ -148,15 +157,6 @@ class Rescored:
 
     Every score becomes ``features @ weights``; what it was before is gone. Paths, entries and
     their order stay.
-
-    Attributes
-    ----------
-    weights : mapping of str to float
-        Of the features, by name; names that the space does not have are no harm.
-    missing : {"error", "zero"}
-        What a feature without a weight is: a fault of this segment, or worth nothing.
-    then : Transform, optional
-        What to do with the space afterwards, such as :class:`KBest`.
 
     Examples
     --------
@@ -170,8 +170,11 @@ class Rescored:
     ('b', -0.5)
     """
 
+    #: of the features, by name; names that the space does not have are no harm
     weights: Mapping[str, float]
+    #: what a feature without a weight is: a fault of this segment, or worth nothing
     missing: str = "error"
+    #: what to do with the space afterwards, such as :class:`KBest`
     then: Transform | None = None
 
     def __post_init__(self) -> None:

@@ -51,8 +51,9 @@ def select_neighbourhood(
     objective = _detours(lattice, path.tolist())
     keep = objective > -np.inf
     if keep.sum() > most:
-        # arcs of equal value are added together, so whole detours are
-        keep = objective > np.sort(objective)[-most - 1]
+        # arcs of equal value, rounding aside, are added together, so whole detours are
+        least = np.sort(objective)[-most - 1]
+        keep = objective > least + 1e-9 * (1.0 + abs(least))
     marks = np.zeros(lattice.num_arcs, dtype=np.int64)
     for arcs, mark in ((path, ORACLE), (best, ONE_BEST), (np.asarray(chosen, np.int64), MBR)):
         marks[arcs] |= mark

@@ -6,8 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from fstmetrics.alignment.metric import AlignmentMetric
+from fstmetrics.contract import Metric
 from fstmetrics.signature import option
+from lattices.arrays import Array, FloatColumn
 from lattices.errors import OptionError
 
 if TYPE_CHECKING:
@@ -156,3 +160,77 @@ class GRR(AlignmentMetric):
 #: insertions: with M + S + D and M + S + I given, that is to maximise M - I / 2. Of alignments with
 #: the fewest errors it has one with the most matches, or one with an error more and more matches.
 SCLITE = GRR(n=1, alpha=0.5)
+
+
+#: the statistics that count errors
+ERRORS = ("insertions", "deletions", "substitutions")
+
+
+def counts_errors(metric: Metric) -> bool:
+    """Tell whether the statistics of a metric are those of an alignment.
+
+    Examples
+    --------
+    >>> from fstmetrics import BLEU
+    >>> counts_errors(WER()), counts_errors(BLEU())
+    (True, False)
+    """
+    return {"matches", *ERRORS} <= {*metric.stat_names}
+
+
+def find_wrong(metric: Metric, rows: FloatColumn) -> Array:
+    """Return of each row of statistics whether it has an error, for a metric that counts them."""
+    columns = [metric.stat_names.index(name) for name in ERRORS]
+    found: Array = np.asarray(rows)[..., columns].sum(axis=-1) > 0
+    return found
+
+
+def count_reference_units(metric: Metric, stats: FloatColumn) -> float:
+    """Return the words of the references (characters under CER), from rows of statistics."""
+    counts = dict(zip(metric.stat_names, stats.tolist(), strict=True))
+    whole: float = counts["matches"] + counts["deletions"] + counts["substitutions"]
+    return whole if "2-gram matches" in counts else counts.get("possible", whole)
+
+
+def format_rates(
+    metric: Metric, stats: FloatColumn, sentences: int, wrong: int, of: str = ""
+) -> list[str]:
+    """Return what Kaldi's ``compute-wer`` prints, for any metric that counts errors.
+
+    Parameters
+    ----------
+    metric
+        Such as :class:`WER`; of a recognition rate the fraction is that of what is gained.
+    stats
+        The sum of its statistics.
+    sentences, wrong
+        How many there are, and how many of them have an error.
+    of
+        Stands at the end of each line.
+
+    Examples
+    --------
+    >>> from fstmetrics import corpus_stats
+    >>> rows = corpus_stats(WER(), ["the cat", "it sat down"], [["the cat"], ["it sat"]])
+    >>> wrong = int(find_wrong(WER(), rows).sum())
+    >>> print("\n".join(format_rates(WER(), rows.sum(axis=0), 2, wrong)))
+    %WER 25.00 [ 1 / 4, 1 ins, 0 del, 0 sub ]
+    %SER 50.00 [ 1 / 2 ]
+    """
+    counts = dict(zip(metric.stat_names, stats.tolist(), strict=True))
+    score = metric.score(stats)
+    possible = counts.get("possible", count_reference_units(metric, stats))
+    errors = ", ".join(f"{_shorten(counts[name])} {name[:3]}" for name in ERRORS)
+    label = getattr(metric, "label", str(metric).partition(":")[0])
+    fraction = f"{_shorten(score * max(possible, 1.0))} / {_shorten(possible)}"
+    end = f" {of}" if of else ""
+    share = 100.0 * wrong / max(sentences, 1)
+    return [
+        f"%{label} {100 * score:.2f} [ {fraction}, {errors} ]{end}",
+        f"%SER {share:.2f} [ {wrong} / {sentences} ]{end}",
+    ]
+
+
+def _shorten(number: float) -> str:
+    """Return a count, which soft matches make a fraction."""
+    return f"{round(number, 4):.12g}"

@@ -30,6 +30,19 @@ class BitTable {
     Bits rises, falls, diagonal, right;
   };
 
+  // With X the matches, P and N the rises and falls:
+  // D0 = (((X & P) + P) ^ P) | X | N;  HP = N | ~(D0 | P);  HN = D0 & P, both moved one row down;
+  // P = HN | ~(D0 | HP);  N = HP & D0. What is moved out of the block is carried to the next.
+  static Block next(Bits match, Bits rise, Bits fall, Bits& rise_in, Bits& fall_in) {
+    const Bits same = match | fall_in;
+    const Bits diagonal = (((same & rise) + rise) ^ rise) | same | fall;
+    const Bits right = fall | ~(diagonal | rise), left = diagonal & rise;
+    const Bits right_down = right << 1 | rise_in, left_down = left << 1 | fall_in;
+    rise_in = right >> (width - 1);
+    fall_in = left >> (width - 1);
+    return {left_down | ~(diagonal | right_down), right_down & diagonal, diagonal, right};
+  }
+
   std::size_t rows() const { return pattern_.size(); }
 
   // Take another pattern, of units that are not negative.
@@ -107,28 +120,16 @@ class BitTable {
     return measure(scratch_, text.size());
   }
 
+  static bool bit(std::size_t i, Bits bits) { return bits >> (i - 1) % width & 1; }
+
   // Whether d(i, j) is d(i - 1, j - 1), is above d(i - 1, j), is above d(i, j - 1): i, j >= 1.
   bool keeps(std::size_t i, std::size_t j) const { return bit(i, at(i, j).diagonal); }
   bool rises_down(std::size_t i, std::size_t j) const { return bit(i, at(i, j).rises); }
   bool rises_right(std::size_t i, std::size_t j) const { return bit(i, at(i, j).right); }
 
  private:
-  static bool bit(std::size_t i, Bits bits) { return bits >> (i - 1) % width & 1; }
   const Block& at(std::size_t i, std::size_t j) const {
     return column_[j * blocks_ + (i - 1) / width];
-  }
-
-  // With X the matches, P and N the rises and falls:
-  // D0 = (((X & P) + P) ^ P) | X | N;  HP = N | ~(D0 | P);  HN = D0 & P, both moved one row down;
-  // P = HN | ~(D0 | HP);  N = HP & D0. What is moved out of the block is carried to the next.
-  static Block next(Bits match, Bits rise, Bits fall, Bits& rise_in, Bits& fall_in) {
-    const Bits same = match | fall_in;
-    const Bits diagonal = (((same & rise) + rise) ^ rise) | same | fall;
-    const Bits right = fall | ~(diagonal | rise), left = diagonal & rise;
-    const Bits right_down = right << 1 | rise_in, left_down = left << 1 | fall_in;
-    rise_in = right >> (width - 1);
-    fall_in = left >> (width - 1);
-    return {left_down | ~(diagonal | right_down), right_down & diagonal, diagonal, right};
   }
 
   // The distance at the end of a column is that at its top plus all steps down.
@@ -154,6 +155,67 @@ struct EditCounts {
   std::int32_t matches = 0, substitutions = 0, insertions = 0, deletions = 0;
 };
 
+// The way back through the table of two sentences of bytes: what a character needs of BitTable,
+// with matches by byte and nothing of a column that the way back does not ask for.
+class ByteTable {
+ public:
+  using Bits = BitTable::Bits;
+  using Bytes = std::span<const std::uint8_t>;
+
+  void fill(Bytes text, Bytes pattern, lattices::Poll& poll) {
+    constexpr auto width = BitTable::width;
+    blocks_ = (pattern.size() + width - 1) / width;
+    poll(text.size() * blocks_ * width);
+    // all are 0 between two calls
+    if (match_.size() < 256 * blocks_) match_.assign(256 * blocks_, 0);
+    const auto match = [&](std::size_t i) -> Bits& {
+      return match_[pattern[i] * blocks_ + i / width];
+    };
+    for (std::size_t i = 0; i < pattern.size(); ++i) match(i) |= Bits{1} << i % width;
+    column_.resize(text.size() * blocks_);
+    const auto fill_block = [&](std::size_t j, std::size_t b, Bits& rises, Bits& falls,
+                                Bits& rise_in, Bits& fall_in) {
+      const auto here =
+          BitTable::next(match_[text[j] * blocks_ + b], rises, falls, rise_in, fall_in);
+      rises = here.rises, falls = here.falls;
+      column_[j * blocks_ + b] = {rises, here.diagonal};
+    };
+    if (blocks_ == 1) {
+      // in registers
+      Bits rises = ~Bits{0}, falls = 0;
+      for (std::size_t j = 0; j < text.size(); ++j) {
+        Bits rise_in = 1, fall_in = 0;
+        fill_block(j, 0, rises, falls, rise_in, fall_in);
+      }
+    } else {
+      steps_.assign(blocks_, {~Bits{0}, 0});
+      for (std::size_t j = 0; j < text.size(); ++j) {
+        Bits rise_in = 1, fall_in = 0;
+        for (std::size_t b = 0; b < blocks_; ++b) {
+          fill_block(j, b, steps_[b].first, steps_[b].second, rise_in, fall_in);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < pattern.size(); ++i) match(i) = 0;
+  }
+
+  bool keeps(std::size_t i, std::size_t j) const { return BitTable::bit(i, at(i, j).diagonal); }
+  bool rises_down(std::size_t i, std::size_t j) const { return BitTable::bit(i, at(i, j).rises); }
+
+ private:
+  struct Block {
+    Bits rises, diagonal;
+  };
+  const Block& at(std::size_t i, std::size_t j) const {
+    return column_[(j - 1) * blocks_ + (i - 1) / BitTable::width];
+  }
+
+  std::size_t blocks_ = 0;
+  std::vector<Bits> match_;
+  std::vector<Block> column_;
+  std::vector<std::pair<Bits, Bits>> steps_;
+};
+
 // The alignment of fewest edits, as Aligner finds it at order 1 with insertions at 1 and deletions
 // at 0: of equals, matches are preferred to substitutions, these to deletions, these to insertions,
 // from the end backward. What sentences have in common at the beginning and at the end is matched
@@ -177,25 +239,33 @@ class EditAlignment {
       ++counts.substitutions;
       return counts;
     }
-    if (i > 0 && j > 0) {
-      table_.set_pattern(reference);
-      text_.clear();
-      for (const auto unit : hypothesis) text_.push_back(table_.number(unit));
-      table_.fill(text_, poll);
+    const auto walk = [&](const auto& table) {
       while (i > 0 && j > 0) {
         if (hypothesis[j - 1] == reference[i - 1]) {
           ++counts.matches;
           --i, --j;
-        } else if (!table_.keeps(i, j)) {
+        } else if (!table.keeps(i, j)) {
           ++counts.substitutions;
           --i, --j;
-        } else if (table_.rises_down(i, j)) {
+        } else if (table.rises_down(i, j)) {
           ++counts.deletions;
           --i;
         } else {
           ++counts.insertions;
           --j;
         }
+      }
+    };
+    if (i > 0 && j > 0) {
+      if constexpr (sizeof(Each) == 1) {
+        bytes_.fill(hypothesis, reference, poll);
+        walk(bytes_);
+      } else {
+        table_.set_pattern(reference);
+        text_.clear();
+        for (const auto unit : hypothesis) text_.push_back(table_.number(unit));
+        table_.fill(text_, poll);
+        walk(table_);
       }
     }
     counts.deletions += static_cast<std::int32_t>(i);
@@ -205,6 +275,7 @@ class EditAlignment {
 
  private:
   BitTable table_;
+  ByteTable bytes_;
   std::vector<std::uint32_t> text_;
 };
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fstmetrics.alignment.metric import Edit
+from fstmetrics.alignment.rates import count_reference_units, counts_errors
+from fstmetrics.contract import compares_words
 from fstmetrics.statistics.systems import System
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import decode_lines
@@ -82,18 +84,13 @@ def length_group(words: int) -> str:
 
 
 class GroupScores(NamedTuple):
-    """A group of segments.
-
-    Attributes
-    ----------
-    group : str
-    segments : int
-    scores : tuple of float
-        Of the corpus that the group is, under each metric of the system.
-    """
+    """A group of segments."""
 
     group: str
     segments: int
+    #: of the references, if a metric counts them
+    words: float | None
+    #: of the corpus that the group is, under each metric of the system
     scores: tuple[float, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,19 +104,24 @@ def scores_by_group(system: System, group_of: Callable[[str], str]) -> list[Grou
     for id in system.stats:
         members.setdefault(group_of(id), []).append(id)
     return [
-        GroupScores(
-            group,
-            len(ids),
-            tuple(
-                metric.score(matrix.sum(axis=0))
-                for metric, matrix in zip(system.metrics, system.matrices(ids), strict=True)
-            ),
-        )
-        for group, ids in sorted(members.items(), key=lambda item: _make_sort_key(item[0]))
+        GroupScores(group, len(ids), count_words(system, ids), tuple(system.scores(ids)))
+        for group, ids in sorted(members.items(), key=lambda item: make_sort_key(item[0]))
     ]
 
 
-def _make_sort_key(name: str) -> list[tuple[int, int, str]]:
+def count_words(system: System, ids: Sequence[str] | None = None) -> float | None:
+    """Return the reference words of segments, by the first metric that aligns words, if any.
+
+    Where all that align do so by character, characters.
+    """
+    counting = [place for place, metric in enumerate(system.metrics) if counts_errors(metric)]
+    if not counting:
+        return None
+    place = next((each for each in counting if compares_words(system.metrics[each])), counting[0])
+    return count_reference_units(system.metrics[place], system.totals(ids)[place])
+
+
+def make_sort_key(name: str) -> list[tuple[int, int, str]]:
     """Return a key that has 9 before 10; others come last."""
     parts = [part for part in re.split(r"(\d+)", name) if part]
     key = [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
@@ -127,23 +129,15 @@ def _make_sort_key(name: str) -> list[tuple[int, int, str]]:
 
 
 class ErrorCount(NamedTuple):
-    """An error that was made.
-
-    Attributes
-    ----------
-    operation : {"substitution", "insertion", "deletion"}
-    reference, hypothesis : str
-        The words, empty where there is none.
-    times : int
-        How often.
-    segments : tuple of str
-        The ids of the first segments that have it.
-    """
+    """An error that was made."""
 
     operation: str
+    #: the words, empty where there is none
     reference: str
     hypothesis: str
+    #: how often
     times: int
+    #: the ids of the first segments that have it
     segments: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:

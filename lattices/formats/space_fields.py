@@ -126,20 +126,31 @@ def fields_of(
     ``label`` are numbers of its vocabulary, ``symbol`` in a forest; the three columns of a matrix
     are one, ``features`` or ``final_features``, perhaps not in order.
     """
-    fields: dict[str, Any] = {
+    return known_fields(space, losses, keys) | column_fields(space)
+
+
+def known_fields(
+    space: Space, losses: Unsupported, keys: Container[str] | None = None
+) -> dict[str, Any]:
+    """Return the fields that are no columns of arcs, edges, entries or words."""
+    return {
         "id": space.id,
         "kind": space.kind,
         "source": space.source,
         "references": _references(space, losses) if space.references else (),
         "metadata": _metadata(space, losses, keys or ()) if space.metadata else {},
-        "score": space.score,
         "feature_names": space.feature_names,
-        "features": make_rows(space),
+        "start": space.start if isinstance(space, Lattice) else None,
+        "times": space.times if isinstance(space, Lattice) else None,
     }
+
+
+def column_fields(space: Space) -> dict[str, Any]:
+    """Return the other fields of :func:`fields_of`."""
+    fields: dict[str, Any] = {"score": space.score, "features": make_rows(space)}
     if isinstance(space, Lattice):
-        fields["label"] = space.label
-        fields["src"], fields["dst"], fields["start"] = space.src, space.dst, space.start
-        fields["final"], fields["times"] = space.final, space.times
+        fields["label"], fields["final"] = space.label, space.final
+        fields["src"], fields["dst"] = space.src, space.dst
         fields["final_features"] = make_rows(space, "final_features")
     elif isinstance(space, NBest):
         fields["label"], fields["offset"] = space.label, space.offset

@@ -1,4 +1,4 @@
-// All the segments of an Arrow record batch, checked at once.
+// All the segments of an Arrow record batch, checked or put together at once.
 //
 // Lists of a batch stand one after the other in one column, and `at` says where each begins: one
 // more entry than there are rows. Places ascend and are within the column: ListColumn checks it.
@@ -14,6 +14,8 @@
 #include "lattices/native/errors.hpp"
 #include "lattices/native/index.hpp"
 #include "lattices/native/normal_form.hpp"
+#include "lattices/native/owned.hpp"
+#include "lattices/native/spaces.hpp"
 
 namespace lattices {
 
@@ -122,6 +124,76 @@ inline std::vector<std::uint8_t> sound_rows(const MatrixLists& lists, std::span<
                                  height, width);
   }
   return sound;
+}
+
+template <class T>
+void append(std::vector<T>& column, std::span<const T> values) {
+  column.insert(column.end(), values.begin(), values.end());
+}
+
+// Columns of lattices, one lattice after the other.
+struct JoinedLattices {
+  std::vector<Index> arc_at{0}, state_at{0};
+  std::vector<Index> src, dst, label;
+  std::vector<double> score, final;
+};
+
+// The same of matrices; `present` says which lattices have one.
+struct JoinedRows {
+  std::vector<std::uint8_t> present;
+  std::vector<Index> bounds_at{0}, bounds, at{0}, columns;
+  std::vector<double> values;
+
+  // Memory that grows bit by bit is touched again and again.
+  void reserve(const std::vector<const FeatureRows*>& all) {
+    std::size_t rows = 0, entries = 0;
+    for (const auto* each : all) {
+      if (each == nullptr) continue;
+      rows += each->bounds.size();
+      entries += each->values.size();
+    }
+    bounds.reserve(rows);
+    columns.reserve(entries);
+    values.reserve(entries);
+  }
+
+  void add(const FeatureRows* rows) {
+    const auto own = rows == nullptr ? std::nullopt : canonical(*rows);
+    const FeatureRows shown = own ? own->view() : rows == nullptr ? FeatureRows{} : *rows;
+    present.push_back(rows != nullptr);
+    append(bounds, shown.bounds);
+    append(columns, shown.columns);
+    append(values, shown.values);
+    bounds_at.push_back(static_cast<Index>(bounds.size()));
+    at.push_back(static_cast<Index>(values.size()));
+  }
+};
+
+inline JoinedRows joined(const std::vector<const FeatureRows*>& rows) {
+  JoinedRows all;
+  all.reserve(rows);
+  for (const auto* each : rows) all.add(each);
+  return all;
+}
+
+inline JoinedLattices joined(const std::vector<const Lattice*>& lattices) {
+  JoinedLattices all;
+  std::size_t arcs = 0, states = 0;
+  for (const auto* lattice : lattices) {
+    all.arc_at.push_back(static_cast<Index>(arcs += lattice->src.size()));
+    all.state_at.push_back(static_cast<Index>(states += lattice->final.size()));
+  }
+  for (auto* column : {&all.src, &all.dst, &all.label}) column->reserve(arcs);
+  all.score.reserve(arcs);
+  all.final.reserve(states);
+  for (const auto* lattice : lattices) {
+    append(all.src, lattice->src);
+    append(all.dst, lattice->dst);
+    append(all.label, lattice->label);
+    append(all.score, lattice->score);
+    append(all.final, lattice->final);
+  }
+  return all;
 }
 
 }  // namespace lattices

@@ -1,6 +1,9 @@
 // Lattices that native code makes and owns: columns in vectors, put into normal form here.
 #pragma once
 
+#include <algorithm>
+#include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -56,6 +59,37 @@ inline OwnedRows full_rows(std::vector<double> values, Index width) {
   }
   rows.values = std::move(values);
   return rows;
+}
+
+// The rows with their columns in order, and one value for each; nothing if they are so already.
+inline std::optional<OwnedRows> canonical(const FeatureRows& rows) {
+  const auto& [bounds, columns, values] = rows;
+  const auto is_unordered = [&](Index row) {
+    const auto own = columns.subspan(bounds[row], bounds[row + 1] - bounds[row]);
+    return std::ranges::adjacent_find(own, std::ranges::greater_equal()) != own.end();
+  };
+  Index first = 0;
+  while (first < rows.num_rows() && !is_unordered(first)) ++first;
+  if (first == rows.num_rows()) return {};
+  OwnedRows made;
+  std::vector<std::pair<Index, double>> entries;
+  for (Index row = 0; row < rows.num_rows(); ++row) {
+    entries.clear();
+    for (Index at = bounds[row]; at < bounds[row + 1]; ++at)
+      entries.emplace_back(columns[at], values[at]);
+    std::ranges::stable_sort(entries, {}, &std::pair<Index, double>::first);
+    const auto begin = made.columns.size();
+    for (const auto& [column, value] : entries) {
+      if (made.columns.size() > begin && made.columns.back() == column) {
+        made.values.back() += value;
+        continue;
+      }
+      made.columns.push_back(column);
+      made.values.push_back(value);
+    }
+    made.bounds.push_back(static_cast<Index>(made.columns.size()));
+  }
+  return made;
 }
 
 // Put columns into normal form, and the rows of `values` (of `width` an arc) into the order of the

@@ -5,6 +5,7 @@
 
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
+#include "lattices/native/owned.hpp"
 
 namespace lattices {
 
@@ -188,6 +189,8 @@ void bind_paths(nb::module_& module) {
   nb::class_<FeatureColumns>(module, "FeatureColumns", "The features of a space, checked.")
       .def(nb::init<FeatureColumns::Names, Ints, Ints, Floats, Ints, Ints, Floats>(), "names"_a,
            "bounds"_a, "columns"_a, "values"_a, "end_bounds"_a, "end_columns"_a, "end_values"_a)
+      .def_prop_ro("size",
+                   [](const FeatureColumns& features) { return features.edges.values.size(); })
       .def(
           "row",
           [](const FeatureColumns& features, Index row) {
@@ -224,6 +227,14 @@ void bind_paths(nb::module_& module) {
       }),
       "forest"_a, "edges"_a, "offset"_a,
       "Return the words of many derivations, where each begins, and their scores.");
+  module.def("canonical_rows",
+             native([](std::span<const Index> bounds, std::span<const Index> columns,
+                       std::span<const double> values) {
+               return canonical(FeatureRows{bounds, columns, values});
+             }),
+             "bounds"_a, "columns"_a, "values"_a,
+             "Return bounds, columns and values of rows with their columns in order and one value\n"
+             "for each; None if they are so already.");
   module.def("reordered_rows", native(reorder_rows), "bounds"_a, "columns"_a, "values"_a, "order"_a,
              "Return the values, columns and bounds of these rows of a sparse matrix, an empty one "
              "for\n"

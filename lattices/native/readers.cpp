@@ -239,12 +239,12 @@ auto symbols_at(const ByteColumn& data, std::size_t place, std::int32_t magic) {
   return std::optional<Found>(Found(words, give(std::move(found.keys)), found.end));
 }
 
-auto distinct_labels(const Ints& label) {
+// The different labels as they come, and the number of each among them.
+auto distinct_labels(std::span<const Index> label) {
   Distinct<Index> distinct;
-  std::vector<Index> which;
-  which.reserve(view(label).size());
-  for (const Index each : view(label)) which.push_back(distinct.number(each));
-  return std::tuple(give(std::move(distinct.values())), give(std::move(which)));
+  std::vector<Index> which(label.size());
+  std::ranges::transform(label, which.begin(), [&](Index each) { return distinct.number(each); });
+  return std::pair(std::move(distinct.values()), std::move(which));
 }
 
 void check_equal(std::size_t one, std::size_t other) {
@@ -396,7 +396,7 @@ void bind_readers(nb::module_& module) {
              "Return the place behind a symbol table; None if it is cut short.");
   module.def("symbols_at", symbols_at, nb::arg("data"), nb::arg("place"), nb::arg("magic"),
              "Return the symbols and keys of a table, and where it ends; None if it is damaged.");
-  module.def("distinct_labels", distinct_labels, nb::arg("label"),
+  module.def("distinct_labels", native(distinct_labels), nb::arg("label"),
              "Return the different labels as they come, and the number of each among them.");
   module.def("kaldi_scores", scores_of_costs, nb::arg("graph"), nb::arg("acoustic"),
              nb::arg("lm_scale"), nb::arg("acoustic_scale"),

@@ -105,7 +105,8 @@ void bind_spaces(nb::module_& module) {
       .def_prop_ro("in_arc", column_of<&Lattice::in_arc>())
       .def_prop_ro("in_offset", column_of<&Lattice::in_offset>())
       .def_prop_ro("out_offset", column_of<&Lattice::out_offset>())
-      .def_ro("start", &LatticeColumns::start);
+      .def_ro("start", &LatticeColumns::start)
+      .def_prop_ro("size", [](const LatticeColumns& columns) { return columns.num_edges(); });
   nb::class_<ForestColumns>(module, "ForestColumns", "The columns of a forest, checked.")
       .def(ForestColumns::Init(), "head"_a, "tail"_a, "tail_offset"_a, "symbol"_a,
            "symbol_offset"_a, "score"_a, "in_offset"_a, "root"_a, "called"_a = "the forest");

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "lattices/native/arrow_rows.hpp"
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
 #include "lattices/native/kaldi_costs.hpp"
@@ -157,9 +158,29 @@ nb::bytes moses_list_lines(const nb::str& id, const Ints& word, const Ints& offs
   return bytes_of(unlocked([&] { return moses_lines(list, width); }));
 }
 
+auto join_lattices(const std::vector<const LatticeColumns*>& lattices,
+                   const std::vector<std::optional<const FeatureColumns*>>& features) {
+  check_size(features.size(), lattices.size(), "the list of features");
+  std::vector<const FeatureRows*> arcs, ends;
+  for (const auto& each : features) {
+    arcs.push_back(each ? &(*each)->edges : nullptr);
+    ends.push_back(each && (*each)->ends.num_rows() > 0 ? &(*each)->ends : nullptr);
+  }
+  auto found = unlocked([&] {
+    const std::vector<const Lattice*> all(lattices.begin(), lattices.end());
+    return std::tuple(joined(all), joined(arcs), joined(ends));
+  });
+  return shown(found);
+}
+
 }  // namespace
 
 void bind_writers(nb::module_& module) {
+  module.def(
+      "joined_lattices", join_lattices, nb::arg("lattices"), nb::arg("features"),
+      "Return columns of lattices, one after the other: where arcs and states of each begin,\n"
+      "src, dst, label, score, final; and features of arcs and of ends: which have any,\n"
+      "where their bounds begin, bounds, where their entries begin, columns, values.");
   module.def("kaldi_lines", kaldi_lattice_lines, nb::arg("key"), nb::arg("lattice"),
              nb::arg("name"), nb::arg("names"), nb::arg("graph"), nb::arg("acoustic"),
              nb::arg("final_graph"), nb::arg("final_acoustic"), nb::arg("compact"),

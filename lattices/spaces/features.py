@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lattices._native import FeatureColumns
+from lattices._native import FeatureColumns, canonical_rows
 from lattices._native import reordered_rows as native_rows
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, SpaceError
@@ -86,14 +86,8 @@ class FeatureRows:
 
     def canonicalize(self) -> FeatureRows:
         """Return the rows with columns in order, and one value for each."""
-        rising = np.diff(self.indices) > 0
-        begins = self.indptr[1:-1]
-        rising[begins[(begins > 0) & (begins < self.nnz)] - 1] = True
-        if rising.all():
-            return self
-        matrix = self.matrix.copy()
-        matrix.sum_duplicates()
-        return feature_rows(matrix)
+        found = canonical_rows(*matrix_columns(self))
+        return self if found is None else FeatureRows(*found[::-1], self.shape[1])
 
     def __getstate__(self) -> tuple[Any, ...]:
         """Return what is pickled."""

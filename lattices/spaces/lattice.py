@@ -337,6 +337,14 @@ class Lattice(SpaceBase):
         return super().__getstate__()
 
     @property
+    def native_columns(self) -> tuple[LatticeColumns, FeatureColumns | None] | None:
+        """Columns and features if native code owns them, and no others were made of these."""
+        held = self.__dict__
+        if "features" in held or not {"columns", "feature_columns"} <= held.keys():
+            return None
+        return held["columns"], held["feature_columns"]
+
+    @property
     def num_states(self) -> int:
         """How many states there are."""
         return len(self.final)

@@ -24,7 +24,7 @@ from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, to_lattice
 from lattices.algorithms import best
 from lattices.errors import Error, FormatError, OptionError, UnknownNameError
 from lattices.tokens.transduction import transduce_forest
-from tests.strategies import small_forests, small_lattices
+from tests.strategies import examples, small_forests, small_lattices
 
 WORDS = {
     "lower+punctuation": ["The", "the", "...", "cat's,"],
@@ -119,7 +119,7 @@ def test_oracles(files: Path, name: str, lattice: Lattice, data: st.DataObject) 
 
 
 @pytest.mark.parametrize("name", WORDS)
-@settings(max_examples=80)
+@settings(max_examples=examples(80, 30))
 @given(forest=small_forests(words="abcd", exact=True), data=st.data())
 def test_oracles_of_forests(files: Path, name: str, forest: Forest, data: st.DataObject) -> None:
     words = WORDS[name]

@@ -87,7 +87,7 @@ examples:
 OPTIONS = """\
 @inputs LATTICES
 @references
-@metrics = grr  ; the first one searches, the others score what it finds
+@metrics = grr wer  ; the first one searches, the others score what it finds
 @search
 -k K: whole number = 1  number of best sentences of each segment to write
 --worst  find the worst sentences instead of the best
@@ -104,9 +104,9 @@ OPTIONS = """\
 @breakdown
 @running
 @resuming
---format tsv|jsonl|text|kaldi|trn|csv|parquet|table|json|latex|markdown  output format: tsv
-    (default), jsonl, text, kaldi or trn; with --at and --densities table (default), tsv, json or
-    latex; csv and parquet for both (parquet needs pyarrow)
+--format: lines or tables  output format: tsv (default), jsonl, text, kaldi, trn or one of a
+    plug-in's; with --at and --densities table (default), tsv, json or latex; csv and parquet for
+    both (parquet needs pyarrow)
 @output
 @summary  the summary
 """
@@ -117,7 +117,7 @@ def _check_curve(arguments: argparse.Namespace) -> None:
     name = "--at" if arguments.at else "--densities" if arguments.densities else ""
     formats = FORMATS if name else LINES
     arguments.format = arguments.format or formats[0]
-    if arguments.format not in formats:
+    if arguments.format not in formats and (name or arguments.format in FORMATS):
         where = name or "lines of segments"
         arguments.parser.error(f"--format {arguments.format}: {where} can be {', '.join(formats)}")
     if not name:
@@ -172,7 +172,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.write_spaces:
         _exclude(arguments, "--write-spaces", *_OF_SEGMENTS, "--corpus", *_BREAKDOWN)
     looks_into = _check_breakdown(arguments)
-    from decoding.corpus.writers import writer_of
+    from decoding.corpus.writers import WRITERS
     from decoding.tasks.oracle import KINDS, OracleTask
 
     metrics = _with_wildcards(parse_metric_options(arguments), arguments.wildcard or [])
@@ -188,7 +188,7 @@ def run(arguments: argparse.Namespace) -> int:
         "done": "searched",
         "required": True,
     }
-    writers = {"lines": writer_of(arguments.format)}
+    writers = {"lines": WRITERS.get(arguments.format)}
     breakdown = None
     if arguments.corpus:
         from decoding.tasks.corpus_oracle import KEPT, CandidatesTask, CorpusDecision
@@ -291,7 +291,7 @@ def _write_curve(
 
 def _curve_report(task: CurveTask, summary: dict[str, Any]) -> Report:
     """Return the table: a line for each point, with the corpus scores of its oracles."""
-    from decoding.cli.tables import Report, headings
+    from decoding.cli.tables import Report, format_scores, headings, score_headings
 
     labels, notes = headings(task.metrics)
     points, names = summary["points"], [str(metric) for metric in task.metrics]
@@ -301,9 +301,9 @@ def _curve_report(task: CurveTask, summary: dict[str, Any]) -> Report:
     if summary["decomposing"] < summary["segments"]:
         notes.append(SENTENCE_ORACLES)
     return Report(
-        [name, size, *labels],
+        [name, size, *score_headings(task.metrics)],
         [
-            [f"{point:g}", f"{mean:.1f}", *(f"{score:.4f}" for score in scores)]
+            [f"{point:g}", f"{mean:.1f}", *format_scores(task.metrics, scores)]
             for point, mean, *scores in points
         ],
         [*notes, f"{summary['segments']} segments, {summary['failed']} failed"],
@@ -362,7 +362,7 @@ def _describe_errors(breakdown: Breakdown | None, arguments: argparse.Namespace)
             colour=wants_colour(sys.stderr),
             width=shutil.get_terminal_size((110, 24)).columns,
         )
-    tables = detail_tables(breakdown.details, ())
+    tables = detail_tables(breakdown.details, (), arguments.sort, joined=True)
     return [*shown, *(table(each.header, each.rows, each.left) + "\n" for each in tables)]
 
 

@@ -51,7 +51,7 @@ OPTIONS = """\
 --missing error|zero = error  features without a weight: error (the segment fails, default) or zero
     (weight 0)
 @references
-@metrics = grr
+@metrics = grr wer
 -k K: whole number  write n-best lists of the K best
 --unique  with -k: distinct sentences instead of distinct paths
 --spaces  write the spaces with their new scores
@@ -110,7 +110,7 @@ def _write_spaces(arguments: argparse.Namespace, weights: dict[str, float]) -> i
 
 def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> int:
     """Write the best sentence of each segment."""
-    from decoding.corpus.writers import writer_of
+    from decoding.corpus.writers import WRITERS
     from decoding.tasks.rescore import RescoreTask
 
     metrics = parse_metric_options(arguments)
@@ -119,7 +119,7 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
     summary = write_results(
         arguments,
         task,
-        {"lines": writer_of(arguments.format)},
+        {"lines": WRITERS.get(arguments.format)},
         stamp=stamp_of(arguments, task),
         done="rescored",
         conclude=lambda totals: {**task.summary(totals), "weights": arguments.weights},

@@ -20,6 +20,7 @@ from decoding.cli.terminal import print_summary
 
 if TYPE_CHECKING:
     from decoding.minimum_risk.tuning import LinearGrid, TuningTable
+    from fstmetrics import Metric
 
 SUMMARY = "tune lattice MBR on a development set, for any metric"
 DESCRIPTION = """\
@@ -40,6 +41,7 @@ OPTIONS = """\
 @inputs DEV
 @references
 --metric SPEC = bleu  metric to tune for
+@score style
 --scale, --scales SCALE: number, several, as scales  what scores are multiplied by to become
     log-probabilities (default: a grid of common values)
 --p P: number, several, as ps  unigram precisions (default: a grid of common values)
@@ -87,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     table = tuning_table(grid, metric, rows, segments)
     picture = line_plots(plot(table).panels, picture_format) if arguments.plot else b""
     write_report(arguments, _tsv(table).encode("utf-8"), picture)
-    print_summary(_format_summary(table, arguments))
+    print_summary(_format_summary(table, metric, arguments))
     return 1 if failures else 0
 
 
@@ -116,7 +118,9 @@ def _tsv(table: TuningTable) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def _format_summary(table: TuningTable, arguments: argparse.Namespace) -> str:
+def _format_summary(table: TuningTable, metric: Metric, arguments: argparse.Namespace) -> str:
+    from decoding.cli.tables import format_score, score_headings
+
     best = table.best
     options = {"p": best.p, "r": best.r, "T": best.T}
     if arguments.order != 4:
@@ -126,8 +130,9 @@ def _format_summary(table: TuningTable, arguments: argparse.Namespace) -> str:
     if arguments.merge != "sum":
         options["merge"] = arguments.merge
     given = " ".join(f"--set {name}={value}" for name, value in options.items())
+    one_best, top = (format_score(metric, score) for score in (table.one_best, best.score))
     return (
-        f"{table.segments} segments, {len(table.points)} points: {table.metric} "
-        f"{table.one_best:.4f} (1-best), {best.score:.4f} (best point)\n"
+        f"{table.segments} segments, {len(table.points)} points: {score_headings([metric])[0]} "
+        f"{one_best} (1-best), {top} (best point)\n"
         f"fstmetrics mbr SPACES --method linear --scale {best.scale} {given}"
     )

@@ -36,10 +36,11 @@ examples:
 OPTIONS = """\
 @systems HYPS  files of hypotheses, one a system
 @reference files required
-@metrics = wer bleu
+@metrics = wer grr bleu
 --segments  also write the scores of each segment
 --intervals  bootstrap confidence intervals of corpus scores
 @resampling = 1000
+@blocks
 @breakdown
 @table format  ; tsv, csv, parquet and latex have one table: systems, --segments, --by or --top
 @output

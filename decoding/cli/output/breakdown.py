@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from decoding.cli.tables import Report, headings, legend, side_by_side
+from decoding.cli.tables import (
+    Report,
+    format_scores,
+    legend,
+    score_headings,
+    side_by_side,
+)
 from decoding.corpus.outcomes import Done, Failure
 from fstmetrics.alignment.pra import pra
 from fstmetrics.statistics.breakdown import (
@@ -17,10 +23,11 @@ from fstmetrics.statistics.breakdown import (
     frequent_errors,
     grouping,
     length_group,
+    make_sort_key,
     scores_by_group,
 )
-from fstmetrics.statistics.systems import Sentence, System
-from lattices.errors import OptionError
+from fstmetrics.statistics.systems import Sentence, System, sclite_aligner
+from lattices.errors import OptionError, argument
 
 if TYPE_CHECKING:
     from decoding.corpus.table import Results
@@ -29,16 +36,9 @@ if TYPE_CHECKING:
 
 
 class Details(NamedTuple):
-    """What is known of a system beyond its scores, if it is asked for.
+    """What is known of a system beyond its scores, if it is asked for."""
 
-    Attributes
-    ----------
-    system : System
-        With its sentences, unless there are but groups by id.
-    groups : list of GroupScores or None
-    errors : list of ErrorCount or None
-    """
-
+    #: with its sentences, unless there are but groups by id
     system: System
     groups: list[GroupScores] | None
     errors: list[ErrorCount] | None
@@ -52,6 +52,7 @@ class Details(NamedTuple):
                 {
                     "group": each.group,
                     "segments": each.segments,
+                    **({} if each.words is None else {"words": each.words}),
                     "scores": dict(zip(names, each.scores, strict=True)),
                 }
                 for each in self.groups
@@ -63,20 +64,23 @@ class Details(NamedTuple):
 
 def details_of(systems: Sequence[System], by: str | None, top: int | None) -> list[Details]:
     """Return the groups and the most frequent errors of each system."""
-    group_of = grouping(by) if by and by != LENGTH else None
     found = []
     for system in systems:
         groups = errors = None
-        if group_of is not None:
-            groups = scores_by_group(system, group_of)
-        elif by:
-            lengths = {id: length_group(_length(system, id)) for id in system.stats}
-            groups = scores_by_group(system, lengths.__getitem__)
+        if by:
+            groups = scores_by_group(system, group_by(system, by))
         if top:
             aligned = ((id, judgement.edits) for id, judgement in system.judgements())
             errors = frequent_errors(aligned, top)
         found.append(Details(system, groups, errors))
     return found
+
+
+def group_by(system: System, by: str) -> Callable[[str], str]:
+    """Return what gives the group of a segment by its id; lengths are those of its references."""
+    if by != LENGTH:
+        return grouping(by)
+    return {id: length_group(_length(system, id)) for id in system.stats}.__getitem__
 
 
 def _length(system: System, id: str) -> int:
@@ -87,30 +91,22 @@ def _length(system: System, id: str) -> int:
     return len(reference.split())
 
 
-def detail_tables(details: Sequence[Details], notes: Sequence[str]) -> list[Report]:
-    """Return the tables of groups and errors, as far as there are any."""
-    metrics = details[0].system.metrics
-    labels, names = headings(metrics)[0], [str(metric) for metric in metrics]
-    # one system needs no column for its name, for people
-    named = 1 if len(details) == 1 else 0
+def detail_tables(
+    details: Sequence[Details],
+    notes: Sequence[str],
+    sort: str | None = None,
+    *,
+    joined: bool = False,
+) -> list[Report]:
+    """Return the tables of groups and errors, as far as there are any.
+
+    Groups are sorted by a column; ``joined`` has all systems on the line of a group.
+    """
     tables = []
     if details[0].groups is not None:
-        groups = [
-            ([system.name, group.group, str(group.segments)], group.scores)
-            for system, found, _ in details
-            for group in found or ()
-        ]
-        header = ["system", "group", "segments"]
-        tables.append(
-            table_part(
-                [*header[named:], *labels],
-                [[*cells[named:], *map(four_digits, scores)] for cells, scores in groups],
-                [[*header, *names], *([*cells, *map(repr, scores)] for cells, scores in groups)],
-                notes,
-                left=(0, 1 - named),
-            )
-        )
+        tables.append(_group_table(details, notes, sort, joined))
     if details[0].errors is not None:
+        named = 1 if len(details) == 1 else 0
         errors = [
             [system.name, error.operation, str(error.times), error.reference, error.hypothesis,
              " ".join(error.segments)]
@@ -124,6 +120,76 @@ def detail_tables(details: Sequence[Details], notes: Sequence[str]) -> list[Repo
     return tables
 
 
+class _GroupRow(NamedTuple):
+    """A line of the table of groups: of one system, or of all."""
+
+    names: list[str]
+    sizes: list[float]
+    scores: list[float]
+
+    @classmethod
+    def of(cls, names: Sequence[str], groups: Sequence[GroupScores]) -> _GroupRow:
+        first = groups[0]
+        sizes = [first.segments, *([] if first.words is None else [first.words])]
+        scores = [each for of_metric in zip(*(one.scores for one in groups), strict=True)
+                  for each in of_metric]  # fmt: skip
+        return cls([*names, first.group], sizes, scores)
+
+    def cells(self, scores: Sequence[str]) -> list[str]:
+        return [*self.names, *(f"{size:.10g}" for size in self.sizes), *scores]
+
+
+def _group_table(
+    details: Sequence[Details], notes: Sequence[str], sort: str | None, joined: bool
+) -> Report:
+    """Return a line for each group, or for each system and group."""
+    metrics = details[0].system.metrics
+    if joined:
+        # what the model says, and then what is there
+        details = details[::-1]
+        kinds = [f"{found.system.name} " for found in details]
+        groups = zip(*(found.groups or () for found in details), strict=True)
+        rows = [_GroupRow.of([], each) for each in groups]
+    else:
+        kinds = [""]
+        rows = [
+            _GroupRow.of([found.system.name], [group])
+            for found in details
+            for group in found.groups or ()
+        ]
+    front = [*([] if joined else ["system"]), "group"]
+    sizes = ["segments", "words"][: len(rows[0].sizes)]
+    shown = [metric for metric in metrics for _ in kinds]
+    header = [*front, *sizes, *(of + name for name in score_headings(metrics) for of in kinds)]
+    _sort_groups(rows, header, sort)
+    # one system needs no column for its name, for people
+    hidden = 0 if joined or len(details) > 1 else 1
+    return table_part(
+        header[hidden:],
+        [row.cells(format_scores(shown, row.scores))[hidden:] for row in rows],
+        [
+            [*front, *sizes, *(f"{of}{metric}" for metric in metrics for of in kinds)],
+            *(row.cells(list(map(repr, row.scores))) for row in rows),
+        ],
+        notes,
+        left=range(len(front) - hidden),
+    )
+
+
+def _sort_groups(rows: list[_GroupRow], header: Sequence[str], sort: str | None) -> None:
+    """Sort rows by the first column whose heading has these letters, the largest first."""
+    if sort is None:
+        return
+    place = next((at for at, name in enumerate(header) if sort.lower() in name.lower()), None)
+    if place is None:
+        raise OptionError(f"{argument('sort')} {sort}: the columns are {', '.join(header)}")
+    names = len(rows[0].names)
+    if place < names:
+        rows.sort(key=lambda row: make_sort_key(row.names[place]))
+    else:
+        rows.sort(key=lambda row: -[*row.sizes, *row.scores][place - names])
+
+
 def table_part(
     header: list[str],
     rows: list[list[str]],
@@ -133,11 +199,6 @@ def table_part(
 ) -> Report:
     """Return a table that stands above that of systems, or in its place."""
     return Report(header, rows, notes, lambda: for_programs, dict, left)
-
-
-def four_digits(score: float) -> str:
-    """Return a score as tables for people have it."""
-    return f"{score:.4f}"
 
 
 def alignments(
@@ -161,26 +222,6 @@ def alignments(
     return [*texts, legend(colour) + "\n"] if texts else []
 
 
-def sclite_aligner(metric: Metric) -> Metric:
-    """Return what aligns words as sclite does, in the place of WER or WRR, normalised or not.
-
-    Any other metric aligns by itself.
-
-    Examples
-    --------
-    >>> from fstmetrics import CER, WER
-    >>> str(sclite_aligner(WER())), str(sclite_aligner(CER()))
-    ('grr:n=1,alpha=0.5,beta=0', 'cer')
-    """
-    from fstmetrics import Normalised
-    from fstmetrics.alignment.metric import is_word_error
-    from fstmetrics.alignment.rates import SCLITE
-
-    if isinstance(metric, Normalised):
-        return Normalised(sclite_aligner(metric.metric), metric.normalise)
-    return SCLITE if is_word_error(metric) else metric
-
-
 def write_alignments(arguments: argparse.Namespace, systems: Sequence[System]) -> None:
     """Write the alignments of all systems to the file of ``--pra``, if there is one."""
     if not arguments.pra:
@@ -198,23 +239,15 @@ def write_alignments(arguments: argparse.Namespace, systems: Sequence[System]) -
 
 @dataclass
 class Breakdown:
-    """Sentences of a run over a corpus, as systems to look into.
-
-    Attributes
-    ----------
-    metrics : tuple of Metric
-    kinds : mapping
-        From the kinds of the summary, in the order of the sentences of lines, to their names.
-    by, top
-        As in :func:`details_of`.
-    details : list of Details
-        Of the kinds, when all segments are there.
-    """
+    """Sentences of a run over a corpus, as systems to look into."""
 
     metrics: tuple[Metric, ...]
+    #: from the kinds of the summary, in the order of the sentences of lines, to their names
     kinds: Mapping[str, str]
+    #: as in :func:`details_of`
     by: str | None
     top: int | None
+    #: of the kinds, when all segments are there
     details: list[Details] = field(default_factory=list)
     _systems: list[System] = field(init=False)
     _group_of: Callable[[str], str] | None = field(init=False)

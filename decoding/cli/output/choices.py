@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from decoding.cli.running import explain_unscored
 from decoding.cli.tables import (
     Report,
-    format_difference,
+    format_interval,
+    format_score,
     headings,
     number_cell,
     p_value,
     resampling_note,
+    score_headings,
 )
 from decoding.plots import Dots
 from decoding.report.choices import NAMES
@@ -39,14 +41,16 @@ def choices_report(
     rows = []
     for place, row in enumerate(found):
         cells = []
-        for number, (metric, score) in enumerate(row.scores.items()):
-            cell = f"{score:.4f}"
+        for number, (metric, score) in enumerate(
+            zip(found.metrics, row.scores.values(), strict=True)
+        ):
+            cell = format_score(metric, score)
             if estimates is not None:
-                cell = str(estimates[place][number])
+                cell += f" {format_interval(metric, estimates[place][number].interval)}"
             elif differences is not None and place:
                 one = differences[place - 1][number]
-                cell = f"{format_difference(one.effect)} (p {p_value(one.p_value)})"
-            unproven = bool(row.unproven) and metric == row.under
+                cell = f"{format_score(metric, one.effect, '+')} (p {p_value(one.p_value)})"
+            unproven = bool(row.unproven) and str(metric) == row.under
             marked |= unproven
             cells.append(cell + "*" * unproven)
         rows.append([NAMES[row.choice], _among(row, found), named.get(row.under, ""), *cells])
@@ -59,7 +63,7 @@ def choices_report(
     if differences is not None:
         notes.append("rows below the first: differences from it, p-values by paired bootstrap")
     return Report(
-        ["choice", "of", "under", *labels],
+        ["choice", "of", "under", *score_headings(found.metrics)],
         rows,
         notes,
         tsv_rows=lambda: _tsv_rows(found, estimates, differences),
@@ -96,7 +100,10 @@ def _doubts(found: Choices, named: Mapping[str, str]) -> list[str]:
         if row.unproven:
             what = f"{NAMES[row.choice]} of {_among(row, found)} under {named[row.under]}"
             if row.choice == "corpus":
-                bound = "no bound is known" if row.bound is None else f"at best {row.bound:.4f}"
+                (under,) = (metric for metric in found.metrics if str(metric) == row.under)
+                bound = "no bound is known"
+                if row.bound is not None:
+                    bound = f"at best {format_score(under, row.bound)}"
                 doubts.append(f"{what}: {bound}")
             else:
                 doubts.append(f"{what}: {row.unproven} of {found.segments} segments")

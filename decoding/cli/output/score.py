@@ -14,14 +14,22 @@ from decoding.cli.output.breakdown import (
     alignments,
     detail_tables,
     details_of,
-    four_digits,
     table_part,
 )
-from decoding.cli.tables import Report, headings, resampling_note, table
+from decoding.cli.tables import (
+    Report,
+    format_interval,
+    format_scores,
+    headings,
+    resampling_note,
+    score_headings,
+    table,
+)
 from decoding.cli.terminal import wants_colour
+from fstmetrics.alignment.rates import counts_errors, find_wrong, format_rates
+from fstmetrics.statistics.breakdown import count_words, grouping
 
 if TYPE_CHECKING:
-    from fstmetrics import Metric
     from fstmetrics.statistics import Estimate
     from fstmetrics.statistics.systems import System
 
@@ -38,10 +46,13 @@ def write_scores(systems: Sequence[System], arguments: argparse.Namespace) -> by
     resampling = {name: getattr(arguments, name) for name in ("samples", "seed", "level")}
     estimates = None
     if arguments.intervals:
-        estimates = [system.estimates(**resampling) for system in systems]
-        notes.append(resampling_note(**resampling))
+        group_of = grouping(arguments.blocks) if arguments.blocks else None
+        estimates = [system.estimates(**resampling, group_of=group_of) for system in systems]
+        of = "blocks" if arguments.blocks else "segments"
+        notes.append(resampling_note(**resampling, of=of))
     details = details_of(systems, arguments.by, arguments.top)
-    header, *rows = _system_rows(systems, estimates, errors=arguments.format == "table")
+    header, *rows = _system_rows(systems, estimates)
+    notes += [line for system in systems for line in _rates(system)]
     report = Report(
         header,
         rows,
@@ -49,7 +60,9 @@ def write_scores(systems: Sequence[System], arguments: argparse.Namespace) -> by
         tsv_rows=lambda: _tsv_rows(systems, estimates),
         content=lambda: _content(systems, estimates, details, arguments.segments, resampling),
     )
-    parts = _parts(systems, details, arguments.segments, notes)
+    parts = detail_tables(details, notes, arguments.sort)
+    if arguments.segments:
+        parts.insert(0, _segment_table(systems, notes))
     if arguments.format == "table":
         tables = [table(part.header, part.rows, part.left) + "\n" for part in parts]
         above = "".join(text + "\n" for text in [*_show_alignments(systems, arguments), *tables])
@@ -59,29 +72,20 @@ def write_scores(systems: Sequence[System], arguments: argparse.Namespace) -> by
     return report.write(arguments.format)
 
 
-def _parts(
-    systems: Sequence[System],
-    details: Sequence[Details],
-    segments: bool,
-    notes: Sequence[str],
-) -> list[Report]:
-    """Return the tables of segments, groups and errors that are asked for."""
-    parts = detail_tables(details, notes)
-    if segments:
-        metrics = systems[0].metrics
-        scored = list(_segment_scores(systems))
-        of_segments = table_part(
-            ["system", "segment", *headings(metrics)[0]],
-            [[system, id, *map(four_digits, scores)] for system, id, scores in scored],
-            [
-                ["system", "segment", *map(str, metrics)],
-                *([system, id, *map(repr, scores)] for system, id, scores in scored),
-            ],
-            notes,
-            left=(0, 1),
-        )
-        parts.insert(0, of_segments)
-    return parts
+def _segment_table(systems: Sequence[System], notes: Sequence[str]) -> Report:
+    """Return the scores of all segments."""
+    metrics = systems[0].metrics
+    scored = list(_segment_scores(systems))
+    return table_part(
+        ["system", "segment", *score_headings(metrics)],
+        [[system, id, *format_scores(metrics, scores)] for system, id, scores in scored],
+        [
+            ["system", "segment", *map(str, metrics)],
+            *([system, id, *map(repr, scores)] for system, id, scores in scored),
+        ],
+        notes,
+        left=(0, 1),
+    )
 
 
 def _show_alignments(systems: Sequence[System], arguments: argparse.Namespace) -> list[str]:
@@ -104,35 +108,32 @@ def _segment_scores(systems: Sequence[System]) -> Iterator[tuple[str, str, list[
             yield system.name, name, scores
 
 
-def _system_rows(
-    systems: Sequence[System], estimates: Estimates, *, errors: bool
-) -> list[list[str]]:
-    """Return a header, and rows for people: each system, its segments and scores.
-
-    With ``errors``, the kinds of errors stand beside each error rate.
-    """
+def _system_rows(systems: Sequence[System], estimates: Estimates) -> list[list[str]]:
+    """Return a header, and rows for people: each system, its segments, words and scores."""
     metrics = systems[0].metrics
-    header = ["system", "segments"]
-    for label, metric in zip(headings(metrics)[0], metrics, strict=True):
-        header += [label, *(_kinds_of_errors(metric).values() if errors else [])]
-    rows = [header]
+    known = count_words(systems[0]) is not None
+    rows = [["system", "segments", *(["words"] if known else []), *score_headings(metrics)]]
     for place, system in enumerate(systems):
-        row = [system.name, str(len(system.stats))]
-        for which, (metric, stats, score) in enumerate(
-            zip(metrics, system.totals(), system.scores(), strict=True)
-        ):
-            row.append(f"{score:.4f}" if estimates is None else str(estimates[place][which]))
-            counts = dict(zip(metric.stat_names, stats.tolist(), strict=True))
-            row += [f"{counts[kind]:.6g}" for kind in (_kinds_of_errors(metric) if errors else ())]
-        rows.append(row)
+        words = [f"{count_words(system):.10g}"] if known else []
+        cells = format_scores(metrics, system.scores())
+        if estimates is not None:
+            cells = [
+                f"{cell} {format_interval(metric, one.interval)}"
+                for cell, metric, one in zip(cells, metrics, estimates[place], strict=True)
+            ]
+        rows.append([system.name, str(len(system.stats)), *words, *cells])
     return rows
 
 
-def _kinds_of_errors(metric: Metric) -> dict[str, str]:
-    """Return the statistics of an error rate that count errors, with headings."""
-    kinds = {"substitutions": "sub", "deletions": "del", "insertions": "ins"}
-    counted = not metric.higher_is_better and kinds.keys() <= {*metric.stat_names}
-    return kinds if counted else {}
+def _rates(system: System) -> list[str]:
+    """Return how many errors a system has under each metric that counts them."""
+    lines: dict[str, None] = {}
+    for metric, rows in zip(system.metrics, system.matrices(), strict=True):
+        if counts_errors(metric):
+            wrong = int(find_wrong(metric, rows).sum())
+            shown = format_rates(metric, rows.sum(axis=0), len(rows), wrong, system.name)
+            lines |= dict.fromkeys(shown)
+    return list(lines)
 
 
 def _tsv_rows(systems: Sequence[System], estimates: Estimates) -> list[list[str]]:

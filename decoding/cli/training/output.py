@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from decoding.cli.tables import headings, table
+from decoding.cli.tables import format_score, headings, score_headings, table
 from decoding.cli.terminal import print_summary
 from decoding.cli.training.corpus import TrainingCorpus
 from decoding.training.learner import History, Learner
@@ -61,7 +61,7 @@ def print_rounds(learner: Learner, metric: Metric) -> None:
     Of many rounds, those that are the best so far, and the last.
     """
     rounds = list_rounds(learner)
-    (label,), _ = headings([metric])
+    (label,) = score_headings([metric])
     head = ["round", label, *(["held out"] if rounds[0].held_out is not None else []), ""]
     rows = []
     top = -math.inf
@@ -69,7 +69,7 @@ def print_rounds(learner: Learner, metric: Metric) -> None:
         value = quality(metric, each.decisive)
         if len(rounds) <= MOST_ROUNDS or value > top or each is rounds[-1]:
             name = "start" if each == learner.began else str(each.number)
-            scores = [f"{x:.4f}" for x in (each.score, each.held_out) if x is not None]
+            scores = [format_score(metric, x) for x in (each.score, each.held_out) if x is not None]
             rows.append([name, *scores, "chosen" if each == learner.chosen else ""])
         top = max(top, value)
     print_summary(table(head, rows, left=(0, len(head) - 1)))
@@ -99,9 +99,8 @@ def print_table(
     head: Sequence[str], metrics: Sequence[Metric], scores: Sequence[Sequence[float]]
 ) -> None:
     """Print scores, a row for each metric, where people look for them."""
-    labels, notes = headings(metrics)
     rows = [
-        [label, *(f"{score:.4f}" for score in of_metric)]
-        for label, of_metric in zip(labels, scores, strict=True)
+        [label, *(format_score(metric, score) for score in of_metric)]
+        for label, metric, of_metric in zip(score_headings(metrics), metrics, scores, strict=True)
     ]
-    print_summary("\n".join([table(head, rows), *notes]))
+    print_summary("\n".join([table(head, rows), *headings(metrics)[1]]))

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from lattices._native import distinct_labels, sound_matrices
+from lattices._native import FeatureColumns, LatticeColumns, distinct_labels, joined_lattices
 from lattices.arrays import Array, IntColumn, ints
 from lattices.errors import FormatError
 from lattices.formats.base import Unsupported
@@ -24,7 +24,6 @@ from lattices.formats.space_fields import (
     FIELDS,
     FLOATS,
     FOREST,
-    HEIGHTS,
     INT,
     INTS,
     MATRICES,
@@ -33,12 +32,12 @@ from lattices.formats.space_fields import (
     VERSION,
     VERSION_KEY,
     WORDS,
-    fields_of,
+    column_fields,
+    known_fields,
     labels_and_slots,
 )
 from lattices.optional import require
-from lattices.spaces import Space
-from lattices.spaces.features import FeatureRows
+from lattices.spaces import Lattice, Space
 from lattices.vocabulary import Vocabulary
 
 #: the columns of words
@@ -91,31 +90,52 @@ class Row:
     Attributes
     ----------
     fields : dict
-        Those of :mod:`lattices.formats.space_fields`, with ``label`` in the numbers of ``words``.
+        Those of :mod:`lattices.formats.space_fields`, with ``label`` in the numbers of ``words``;
+        columns of a lattice that native code owns are not among them.
     words : Vocabulary
+    handles : tuple of LatticeColumns and FeatureColumns, or None
+        These columns.
     size : int
         About how many bytes of a batch it takes.
     """
 
-    __slots__ = ("fields", "size", "words")
+    __slots__ = ("fields", "handles", "size", "words")
 
-    def __init__(self, fields: dict[str, Any], words: Vocabulary) -> None:
-        self.fields, self.words = fields, words
-        features = fields["features"]
+    def __init__(
+        self,
+        fields: dict[str, Any],
+        words: Vocabulary,
+        handles: tuple[LatticeColumns, FeatureColumns | None] | None = None,
+    ) -> None:
+        self.fields, self.words, self.handles = fields, words, handles
+        if handles is None:
+            features = fields["features"]
+            arcs, values = len(fields["label"]), 0 if features is None else features.nnz
+        else:
+            arcs, values = handles[0].size, 0 if handles[1] is None else handles[1].size
         # what an arc takes, an entry or an edge; it may be a few times more
-        self.size = 20 * len(fields["label"]) + 12 * (0 if features is None else features.nnz)
+        self.size = 20 * arcs + 12 * values
+
+    def with_columns(self) -> Row:
+        """Return the row with all columns among its fields."""
+        if self.handles is None:
+            return self
+        names = self.fields["feature_names"]
+        lattice = Lattice.from_columns(*self.handles, self.words, feature_names=names)
+        return Row(self.fields | column_fields(lattice), self.words)
 
     def __reduce__(self) -> tuple[type[Row], tuple[dict[str, Any], Vocabulary]]:
         """Pickle it with no words but its own."""
-        distinct, label = distinct_labels(self.fields["label"])
+        fields = self.with_columns().fields
+        distinct, label = distinct_labels(fields["label"])
         words = [word for word in map(self.words.word, distinct.tolist()) if word]
         numbers = np.cumsum(distinct != 0) * (distinct != 0)
-        return Row, (self.fields | {"label": ints(numbers[label])}, Vocabulary(words))
+        return Row, (fields | {"label": ints(numbers[label])}, Vocabulary(words))
 
 
 def row_of(space: Space, losses: Unsupported) -> Row:
     """Return a segment as it goes into a batch."""
-    fields = fields_of(space, losses)
+    fields = known_fields(space, losses)
     texts: list[str | None] = []
     lattices: list[str] = []
     for reference in fields["references"]:
@@ -137,6 +157,9 @@ def row_of(space: Space, losses: Unsupported) -> Row:
         except UnicodeEncodeError as problem:
             raise FormatError(f"{name!r} is no Unicode text: {problem}") from problem
     _check_words(fields["feature_names"])
+    if isinstance(space, Lattice) and (handles := space.native_columns) is not None:
+        return Row(fields, space.vocabulary, handles)
+    fields |= column_fields(space)
     if space.kind == FOREST:
         fields["label"], fields["slot"] = labels_and_slots(fields.pop("symbol"))
         _check_words(fields["category"] or ())
@@ -161,26 +184,19 @@ class Numbering:
         """Return the numbers of words in a column, which are added."""
         return ints(self.vocabularies[name].add_all(words))
 
-    def labels(self, rows: Sequence[Row]) -> Array:
-        """Return the labels of rows in the numbers of the table, one row after the other.
+    def labels(self, rows: Sequence[Row], label: Array, at: IntColumn) -> Array:
+        """Return the labels of rows in the numbers of the table, in which words come as they occur.
 
-        Words are numbered in the order of the labels: that of a vocabulary depends on what was read
-        before.
+        ``label`` has them row by row in the numbers of the rows' vocabularies.
         """
-        found = [np.empty(0, np.int32)]
+        found = []
+        place = 0
         for _, some in groupby(rows, lambda row: id(row.words)):
-            alike = list(some)
-            words = alike[0].words
-            label = np.concatenate([row.fields["label"] for row in alike])
-            # of the places that are put in one slot the last one stays, which is the first label
-            first = np.full(len(words), -1)
-            first[label[::-1]] = np.arange(len(label))[::-1]
-            used = np.flatnonzero(first >= 0)
-            used = used[np.argsort(first[used])]
-            table = np.zeros(len(words), np.int32)
-            table[used] = self.numbers("label", map(words.strings.__getitem__, used.tolist()))
-            found.append(table[label])
-        return np.concatenate(found)
+            first, place = place, place + len(alike := list(some))
+            distinct, which = distinct_labels(ints(label[at[first] : at[place]]))
+            words = alike[0].words.strings
+            found.append(self.numbers("label", map(words.__getitem__, distinct.tolist()))[which])
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     def name_words(self, batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
         """Iterate over batches of :func:`numbered_schema` with their words in the place of numbers.
@@ -189,7 +205,7 @@ class Numbering:
         """
         pa = pyarrow()
         dictionaries = {
-            name: pa.array(words.strings, pa.string()) for name, words in self.vocabularies.items()
+            name: text_array(words.strings) for name, words in self.vocabularies.items()
         }
         for batch in batches:
             columns = batch.columns
@@ -225,36 +241,36 @@ def cut_into_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
 def numbered_batch(rows: Sequence[Row], numbering: Numbering) -> RecordBatch:
     """Return rows as a batch of :func:`numbered_schema`; ``numbering`` grows by their words.
 
-    Each column is put together in one go.
+    Each column is put together in one go, those that native code owns by native code.
     """
-    pa = pyarrow()
-    schema = numbered_schema()
-    lists: dict[str, _Lists] = {}
+    handles = [row.handles for row in rows if row.handles is not None]
+    if len(handles) == len(rows):
+        lists = _join_natively(handles)
+    else:
+        rows = [row.with_columns() for row in rows]
+        lists = _join_fields(rows)
+    label = lists["label"]
+    label.values = numbering.labels(rows, label.values, label.at)
     for name in ("feature_names", "category"):
         texts = [row.fields.get(name) for row in rows]
         # nearly all rows have the same
         distinct = [some for some in dict.fromkeys(texts) if some is not None]
         numbers = {some: numbering.numbers(name, some) for some in distinct}
         lists[name] = _Lists.joined([numbers.get(some) for some in texts], np.int32)
-    for field in FIELDS:
-        if field.type in (INTS, FLOATS) and field.name not in _PARTS:
-            dtype = np.int32 if field.type == INTS else np.float64
-            lists[field.name] = _Lists.joined([row.fields.get(field.name) for row in rows], dtype)
-    label = _Lists.joined([row.fields["label"] for row in rows], None)
-    lists["label"] = _Lists(label.at, label.present, numbering.labels(rows))
-    for name, height in HEIGHTS.items():
-        matrices = [row.fields.get(name) for row in rows]
-        lists |= _matrix_lists(name, matrices, lists[height].at, lists["feature_names"].at)
-    columns = [
-        lists[field.name].array(field.type)
-        if field.name in lists
-        else pa.array([row.fields.get(field.name) for row in rows], field.type)
-        for field in schema
-    ]
-    return pa.record_batch(columns, schema=schema)
+    columns = []
+    for field, type in zip(FIELDS, numbered_schema().types, strict=True):
+        if field.name not in lists:
+            entries = [row.fields.get(field.name) for row in rows]
+            if field.type not in _ENTRIES:
+                columns.append(_plain_array(entries, type))
+                continue
+            lists[field.name] = _Lists.joined(entries, _ENTRIES[field.type])
+        columns.append(lists[field.name].array(type))
+    return pyarrow().record_batch(columns, schema=numbered_schema())
 
 
-_PARTS = frozenset(part for parts in MATRICES.values() for part in parts)
+#: what lists have, as numpy calls it; texts are kept in a list of Python
+_ENTRIES: Mapping[str, Any] = {INTS: np.int32, WORDS: np.int32, FLOATS: np.float64, TEXTS: None}
 
 
 class _Lists:
@@ -262,55 +278,84 @@ class _Lists:
 
     __slots__ = ("at", "present", "values")
 
-    def __init__(self, at: IntColumn, present: Array, values: Array) -> None:
+    def __init__(self, at: IntColumn, present: Array, values: Any) -> None:
         self.at, self.present, self.values = at, present, values
 
     @classmethod
-    def joined(cls, entries: Sequence[Array | None], dtype: Any) -> _Lists:
-        """Return the lists, None being null; without a type, values are left to the caller."""
-        filled = [entry for entry in entries if entry is not None]
+    def joined(cls, entries: Sequence[Any], dtype: Any) -> _Lists:
+        """Return the lists, None being null."""
         at = np.zeros(len(entries) + 1, np.int32)
-        if not filled:
-            return cls(at, np.zeros(len(entries), bool), np.empty(0, dtype))
         np.cumsum([0 if entry is None else len(entry) for entry in entries], out=at[1:])
         present = np.array([entry is not None for entry in entries], bool)
-        values = np.concatenate(filled) if dtype else np.empty(0)
-        return cls(at, present, values)
+        filled = [entry for entry in entries if entry is not None]
+        if dtype is None:
+            return cls(at, present, list(chain.from_iterable(filled)))
+        return cls(at, present, np.concatenate([np.empty(0, dtype), *filled]))
 
     def array(self, type: Any) -> Any:
         """Return the column, whose numbers are not copied."""
         pa = pyarrow()
-        rows, missing = len(self.present), int((~self.present).sum())
-        if missing == rows:
-            return pa.nulls(rows, type)
-        bits = np.packbits(self.present, bitorder="little") if missing else None
-        values = pa.Array.from_buffers(
-            type.value_type, len(self.values), [None, pa.py_buffer(self.values)]
-        )
-        validity = None if bits is None else pa.py_buffer(bits)
-        buffers = [validity, pa.py_buffer(self.at)]
-        return pa.Array.from_buffers(type, rows, buffers, missing, children=[values])
+        if isinstance(self.values, list):
+            values = text_array(self.values)
+        else:
+            buffers = [None, pa.py_buffer(self.values)]
+            values = pa.Array.from_buffers(type.value_type, len(self.values), buffers)
+        return _array(type, self.present, [self.at], [values])
 
 
-def _matrix_lists(
-    name: str, matrices: Sequence[FeatureRows | None], height_at: IntColumn, width_at: IntColumn
-) -> Mapping[str, _Lists]:
-    """Return the three columns of matrices, whose rows are put in order where they are not."""
-    made = _joined_matrices(matrices)
-    present = made[0].present
-    pairs = ((part.at, part.values) for part in made)
-    odd = present & ~sound_matrices(present, height_at, width_at, *pairs).astype(bool)
-    if odd.any():
-        both = zip(matrices, odd.tolist(), strict=True)
-        made = _joined_matrices(
-            [each.canonicalize() if each and bad else each for each, bad in both]
-        )
-    return dict(zip(MATRICES[name], made, strict=True))
+def _array(type: Any, present: Array, buffers: Sequence[Any], children: Sequence[Any] = ()) -> Any:
+    """Return a column of buffers: ``pa.array`` would import pandas, wherever it is installed."""
+    pa = pyarrow()
+    missing = int(np.count_nonzero(~present))
+    bits = pa.py_buffer(np.packbits(present, bitorder="little")) if missing else None
+    everything = [bits, *map(pa.py_buffer, buffers)]
+    return pa.Array.from_buffers(type, len(present), everything, missing, children=children or None)
 
 
-def _joined_matrices(matrices: Sequence[FeatureRows | None]) -> list[_Lists]:
-    parts = [(each.indptr, each.indices, each.data) if each else (None,) * 3 for each in matrices]
-    return [
-        _Lists.joined([each[part] for each in parts], dtype)
-        for part, dtype in enumerate((np.int32, np.int32, np.float64))
-    ]
+def text_array(texts: Sequence[str | None]) -> Any:
+    """Return texts as an array of strings."""
+    encoded = [b"" if text is None else text.encode() for text in texts]
+    at = np.zeros(len(texts) + 1, np.int32)
+    np.cumsum([*map(len, encoded)], out=at[1:])
+    present = np.array([text is not None for text in texts], bool)
+    return _array(pyarrow().string(), present, [at, b"".join(encoded)])
+
+
+def _plain_array(entries: Sequence[Any], type: Any) -> Any:
+    """Return a column of texts or of whole numbers."""
+    if type == pyarrow().string():
+        return text_array(entries)
+    present = np.array([entry is not None for entry in entries], bool)
+    return _array(type, present, [np.array([entry or 0 for entry in entries], np.int32)])
+
+
+def _join_natively(
+    handles: Sequence[tuple[LatticeColumns, FeatureColumns | None]],
+) -> dict[str, _Lists]:
+    """Return the columns of lattices that native code owns."""
+    graph, arc_features, end_features = joined_lattices(
+        [each for each, _ in handles], [each for _, each in handles]
+    )
+    arcs, states, src, dst, label, score, final = graph
+    everywhere = np.ones(len(handles), bool)
+    of_arcs = {"src": src, "dst": dst, "label": label, "score": score}
+    lists = {name: _Lists(arcs, everywhere, values) for name, values in of_arcs.items()}
+    lists["final"] = _Lists(states, everywhere, final)
+    for names, found in zip(MATRICES.values(), (arc_features, end_features), strict=True):
+        there, bounds_at, bounds, at, columns, values = found
+        present = there.astype(bool)
+        parts = _Lists(bounds_at, present, bounds), _Lists(at, present, columns)
+        lists |= zip(names, (*parts, _Lists(at, present, values)), strict=True)
+    return lists
+
+
+def _join_fields(rows: Sequence[Row]) -> dict[str, _Lists]:
+    """Return the label and the matrices of rows that have them among their fields."""
+    lists = {"label": _Lists.joined([row.fields["label"] for row in rows], np.int32)}
+    for name, parts in MATRICES.items():
+        some = [row.fields.get(name) for row in rows]
+        matrices = [None if each is None else each.canonicalize() for each in some]
+        for part, held in zip(parts, ("indptr", "indices", "data"), strict=True):
+            entries = [None if each is None else getattr(each, held) for each in matrices]
+            lists[part] = _Lists.joined(entries, np.float64 if held == "data" else np.int32)
+    return lists

@@ -55,11 +55,14 @@ def test_tsv_and_the_table(lists: Path, refs: Path, capsys: pytest.CaptureFixtur
     assert rows == [[str(n), repr(each.expected), each.text] for n, each in enumerate(found)]
     lines = [line.split() for line in printed.err.splitlines()]
     assert lines[0] == ["metric", "1-best", "mbr", "own", "oracle"]
-    assert lines[1] == ["WER", f"{2 / 6:.4f}", f"{1 / 6:.4f}", "0.0000"]
+    assert lines[1] == ["WER", "%", "33.33", "16.67", "0.00"]
     assert lines[2][0] == "4-GRR"
     assert printed.err.splitlines()[3] == f"4-GRR is {GRR()}"
-    assert printed.err.splitlines()[4] == "2 segments, 0 failed"
-    assert printed.err.splitlines()[5].endswith("method pairwise")
+    assert printed.err.splitlines()[4] == "%WER 33.33 [ 2 / 6, 0 ins, 0 del, 2 sub ] 1-best"
+    assert "%WER 16.67 [ 1 / 6, 0 ins, 0 del, 1 sub ] mbr" in printed.err.splitlines()
+    assert "%SER 50.00 [ 1 / 2 ] mbr" in printed.err.splitlines()
+    assert printed.err.splitlines()[-2] == "2 segments, 0 failed"
+    assert printed.err.splitlines()[-1].endswith("method pairwise")
 
 
 def test_oracles_in_a_summary_are_each_metric_s_own(
@@ -199,7 +202,7 @@ def test_the_k_best_of_forests(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--method", "best"], "--method best: expected one of auto, pairwise"),
+        (["--method", "best"], "no method named 'best'"),
         (["--set", "nothing=1"], "method pairwise has no option '--set nothing'"),
         (["--method", "edit", "--samples", "3"], "method edit has no option '--samples'"),
         (["--set", "samples=3", "--samples", "3"], "samples is given twice"),

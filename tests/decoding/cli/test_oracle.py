@@ -40,12 +40,21 @@ def test_tsv_is_the_default(file: Path, capsys: pytest.CaptureFixture[str]) -> N
     printed = capsys.readouterr()
     assert printed.out == "s0\t1.0\tthe cat\ns1\t1.0\tthe cat\ns2\t1.0\tthe cat\n"
     lines = printed.err.splitlines()
-    assert lines[0].split() == ["metric", "1-best", "oracle"]
-    assert lines[1].split() == ["4-GRR", "0.0000", "1.0000"]
-    assert lines[2] == "4-GRR is grr:n=4,alpha=1,beta=0"
-    assert lines[3] == "3 segments, 0 failed"
-    assert lines[4].startswith("12 arcs in ")
-    assert lines[4].endswith(" arcs/s, engine kernel")
+    assert lines[0].split() == ["metric", "1-best", "4-GRR", "oracle"]
+    assert lines[1].split() == ["4-GRR", "%", "0.00", "100.00"]
+    assert lines[2].split() == ["WER", "%", "100.00", "0.00"]
+    assert lines[3] == "4-GRR is grr:n=4,alpha=1,beta=0"
+    assert lines[4:10] == [
+        "%4-GRR 0.00 [ 0 / 9, 0 ins, 0 del, 6 sub ] 1-best",
+        "%SER 100.00 [ 3 / 3 ] 1-best",
+        "%WER 100.00 [ 6 / 6, 0 ins, 0 del, 6 sub ] 1-best",
+        "%4-GRR 100.00 [ 9 / 9, 0 ins, 0 del, 0 sub ] 4-GRR oracle",
+        "%SER 0.00 [ 0 / 3 ] 4-GRR oracle",
+        "%WER 0.00 [ 0 / 6, 0 ins, 0 del, 0 sub ] 4-GRR oracle",
+    ]
+    assert lines[10] == "3 segments, 0 failed"
+    assert lines[11].startswith("12 arcs in ")
+    assert lines[11].endswith(" arcs/s, engine kernel")
 
 
 def test_starting_up_is_no_part_of_the_seconds(
@@ -147,7 +156,7 @@ def test_k_and_worst(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(file, "--worst") == 0
     printed = capsys.readouterr()
     assert table(printed.out)[0] == ["s0", "0.0", "a hat"]
-    assert printed.err.splitlines()[0].split() == ["metric", "1-best", "worst"]
+    assert printed.err.splitlines()[0].split() == ["metric", "1-best", "4-GRR", "worst"]
 
 
 def test_model_weight(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -346,7 +355,7 @@ def test_one_cause_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
     )
     assert second.startswith(f"fstmetrics: {path}:42: ")
     assert second.endswith("(and 29 more like it)")
-    assert summary[0].split() == ["metric", "1-best", "oracle"]
+    assert summary[0].split() == ["metric", "1-best", "4-GRR", "oracle"]
 
 
 def test_words_that_would_break_the_table(
@@ -452,7 +461,7 @@ def test_real_speech_lattices(shared_data: Path, capsys: pytest.CaptureFixture[s
     printed = capsys.readouterr()
     assert len(table(printed.out)) == 19
     assert "no reference for 's032.noisy'" in printed.err
-    assert printed.err.splitlines()[-3].split() == ["WER", "0.0958", "0.0230"]
+    assert printed.err.splitlines()[-7].split() == ["WER", "%", "9.58", "2.30"]
 
 
 def test_real_lists(shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -514,8 +523,8 @@ def test_the_corpus_oracle_of_lists(tmp_path: Path, capsys: pytest.CaptureFixtur
         "metric", "1-best", "BLEU sentence oracles", "BLEU corpus oracle", "bound",
     ]  # fmt: skip
     assert lines[1].split()[1:] == ["0.4954", "0.6667", "0.7500", "0.7500"]
-    assert lines[2].split() == ["WER", "0.7500", "0.5000", "0.5000", "-"]
-    assert lines[4].endswith("corpus oracle: the best choice for the corpus (proven)")
+    assert lines[2].split() == ["WER", "%", "75.00", "50.00", "50.00", "-"]
+    assert lines[8].endswith("corpus oracle: the best choice for the corpus (proven)")
     written = json.loads(summary.read_text())
     assert written["corpus"] is True
     assert (written["oracle"], written["bound"], written["gap"]) == (0.75, 0.75, 0.0)
@@ -534,7 +543,7 @@ def test_the_corpus_oracle_of_lattices_with_several_references(
     assert run(path, "--metric", "wer", "--corpus", "--workers", 2, "-o", out) == 0
     assert table(out.read_text())[0] == ["s0", repr(3 / 10), "a b c d e f g x y"]
     lines = capsys.readouterr().err.splitlines()
-    assert lines[1].split() == ["WER", "0.4444", "0.4444", "0.4375", "0.4375"]
+    assert lines[1].split() == ["WER", "%", "44.44", "44.44", "43.75", "43.75"]
     assert run(path, "--metric", "wer", "--corpus", "--format", "jsonl", "-q") == 0
     found = objects(capsys.readouterr().out)
     assert [(each["id"], each["reference"]) for each in found] == [("s0", 1), ("s1", 0)]
@@ -552,8 +561,8 @@ def test_with_one_reference_both_oracles_are_the_same(
     printed = capsys.readouterr()
     assert printed.out == plain.out
     lines = printed.err.splitlines()
-    assert lines[1].split() == ["WER", "1.0000", "0.0000", "0.0000", "0.0000"]
-    assert lines[2] == (
+    assert lines[1].split() == ["WER", "%", "100.00", "0.00", "0.00", "0.00"]
+    assert lines[6] == (
         "sentence oracles and corpus oracle are the same for wer with these references"
     )
 
@@ -699,7 +708,7 @@ def test_normalised_oracle(
     assert main([*argv, "--workers", str(workers)]) == 0
     shown = capsys.readouterr()
     assert shown.out == "s\t0.0\tTHE cat,\n"
-    assert "WER     1.0000  0.0000" in shown.err
+    assert "WER %   100.00    0.00" in shown.err
 
 
 LISTS = """\
@@ -724,11 +733,11 @@ def test_oracles_at_k(ranked: list[object], capsys: pytest.CaptureFixture[str]) 
     assert run(*ranked, "--at", "3,1,2,50") == 0
     printed = capsys.readouterr().out
     assert printed.splitlines() == [
-        " k  sentences     WER",
-        " 1        1.0  0.7500",
-        " 2        2.0  0.5000",
-        " 3        2.5  0.2500",
-        "50        2.5  0.2500",
+        " k  sentences  WER %",
+        " 1        1.0  75.00",
+        " 2        2.0  50.00",
+        " 3        2.5  25.00",
+        "50        2.5  25.00",
         "",
         "2 segments, 0 failed",
     ]
@@ -796,10 +805,12 @@ def test_where_errors_are(file: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert printed.out == "s0\t0.0\tthe cat\ns1\t0.0\tthe cat\ns2\t0.0\tthe cat\n"
     lines = printed.err.splitlines()
     assert lines[:3] == ["s0        the cat", "  oracle  the cat", "  1-best  [a] [hat]"]
-    assert [line.split() for line in lines if line.startswith(("oracle ", "1-best "))] == [
-        *(["oracle", place, "1", "0.0000"] for place in "012"),
-        *(["1-best", place, "1", "1.0000"] for place in "012"),
+    assert [line.split() for line in lines if line.startswith("1-best ")] == [
         ["1-best", "substitution", "3", "the", "a", "s0", "s1", "s2"],
+    ]
+    groups = lines.index("group  segments  words  1-best WER %  oracle WER %")
+    assert [line.split() for line in lines[groups + 1 : groups + 4]] == [
+        [place, "1", "2", "100.00", "0.00"] for place in "012"
     ]
     found = json.loads(summary.read_text())["breakdown"]
     assert found["oracle"]["errors"] == []

@@ -90,8 +90,9 @@ def test_summary_before_and_after(
     assert (found["segments"], found["judged"], found["failed"]) == (2, 2, 0)
     told = capsys.readouterr().err
     assert "in the file" in told
-    assert "0.7500" in told
-    assert "0.2500" in told
+    assert "%WER 75.00 [ 3 / 4, 0 ins, 0 del, 3 sub ] in the file" in told
+    assert "%WER 25.00 [ 1 / 4, 0 ins, 0 del, 1 sub ] rescored" in told
+    assert "%SER 50.00 [ 1 / 2 ] rescored" in told
 
 
 @settings(max_examples=25, deadline=None)

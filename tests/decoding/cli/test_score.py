@@ -34,11 +34,18 @@ def test_intervals_as_a_table(files, capsys: pytest.CaptureFixture[str]) -> None
     system, refs = files
     flags = ["--metric", "wer", "--metric", "grr", "--intervals", "--samples", "50", "--seed", "3"]
     assert run("score", system, "--refs", refs, *flags, "--level", "0.8") == 0
-    header, row, _, signature, note = capsys.readouterr().out.splitlines()
-    assert header.split() == ["system", "segments", "WER", "sub", "del", "ins", "4-GRR"]
+    header, row, _, signature, note, *rates = capsys.readouterr().out.splitlines()
+    assert header.split() == ["system", "segments", "words", "WER", "%", "4-GRR", "%"]
     assert signature == "4-GRR is grr:n=4,alpha=1,beta=0"
     for metric in (WER(), GRR()):
-        assert str(expected(metric, samples=50, seed=3, level=0.8)) in row
+        judge = expected(metric, samples=50, seed=3, level=0.8)
+        low, high = 100 * judge.interval.low, 100 * judge.interval.high
+        assert f"{100 * judge.score:.2f} [{low:.2f}, {high:.2f}]" in row
+    assert rates == [
+        f"%WER 25.00 [ 3 / 12, 1 ins, 1 del, 1 sub ] {system}",
+        f"%SER 75.00 [ 3 / 4 ] {system}",
+        f"%4-GRR 54.17 [ 13 / 24, 1 ins, 1 del, 1 sub ] {system}",
+    ]
     assert note.endswith("80 % intervals by 50 resamples of the segments, seed 3")
 
 
@@ -68,21 +75,21 @@ def test_latex(files, capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--metric", "wer", "--format", "latex"]
     assert run("score", system, "--refs", refs, *flags) == 0
     escaped = str(system).replace("_", r"\_")
-    assert capsys.readouterr().out.splitlines() == [
-        r"\begin{tabular}{lrr}",
+    assert [line for line in capsys.readouterr().out.splitlines() if line[0] != "%"] == [
+        r"\begin{tabular}{lrrr}",
         r"\toprule",
-        r"system & segments & WER \\",
+        r"system & segments & words & WER \% \\",
         r"\midrule",
-        rf"{escaped} & $4$ & $0.2500$ \\",
+        rf"{escaped} & $4$ & $12$ & $25.00$ \\",
         r"\bottomrule",
         r"\end{tabular}",
     ]
-    assert run("score", system, "--refs", refs, *flags, "--intervals") == 0
+    assert run("score", system, "--refs", refs, *flags, "--intervals", "--fractions") == 0
     printed = capsys.readouterr().out
     assert printed.startswith("% fstmetrics ")
     assert f"${expected(WER()).score:.4f}$ ${expected(WER()).interval}$" in printed
     assert run("score", system, "--refs", refs, *flags, "--segments") == 0
-    assert rf"{escaped} & $2$ & $0.3333$ \\" in capsys.readouterr().out
+    assert rf"{escaped} & $2$ & $33.33$ \\" in capsys.readouterr().out
 
 
 def test_latex_escapes() -> None:
@@ -155,7 +162,7 @@ def test_ctm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refs = words(tmp_path / "text", "u1 the cat", "u2 on")
     shown = ["--metric", "wer", "--input-format", "ctm"]
     assert run("score", system, "--refs", refs, *shown) == 0
-    assert capsys.readouterr().out.splitlines()[1].split()[1:3] == ["2", "0.3333"]
+    assert capsys.readouterr().out.splitlines()[1].split()[1:4] == ["2", "3", "33.33"]
 
 
 def test_sentences_in_brackets_are_no_trn(
@@ -166,7 +173,7 @@ def test_sentences_in_brackets_are_no_trn(
     flags = ["--refs-format", "plain", "--metric", "wer"]
     assert run("score", system, "--refs", refs, *flags) == 0
     printed = capsys.readouterr()
-    assert printed.out.splitlines()[1].split()[1:3] == ["2", "0.1667"]
+    assert printed.out.splitlines()[1].split()[1:4] == ["2", "6", "16.67"]
     assert "line by line" in printed.err
 
 
@@ -194,15 +201,17 @@ def test_trn_needs_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_errors_are_counted_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By default WER, whose errors sclite would count the same way, and BLEU."""
+    """By default WER, whose errors sclite would count the same way, 4-GRR and BLEU."""
     system = words(tmp_path / "one", "the hat sat", "on mat", "and slept there now", "all day long")
     refs = words(tmp_path / "refs", *REFS)
     assert run("score", system, "--refs", refs) == 0
-    header, row, blank, signature = capsys.readouterr().out.splitlines()
-    assert header.split() == ["system", "segments", "WER", "sub", "del", "ins", "BLEU"]
-    assert row.split()[1:6] == ["4", "0.2500", "1", "1", "1"]
+    header, row, blank, *signatures, errors, wrong, _ = capsys.readouterr().out.splitlines()
+    assert header.split() == ["system", "segments", "words", "WER", "%", "4-GRR", "%", "BLEU"]
+    assert row.split()[1:4] == ["4", "12", "25.00"]
     assert blank == ""
-    assert signature.startswith("BLEU is bleu:order=4,")
+    assert signatures[-1].startswith("BLEU is bleu:order=4,")
+    assert errors == f"%WER 25.00 [ 3 / 12, 1 ins, 1 del, 1 sub ] {system}"
+    assert wrong == f"%SER 75.00 [ 3 / 4 ] {system}"
 
 
 def test_metrics_of_one_name_have_headings_of_their_own(
@@ -214,13 +223,17 @@ def test_metrics_of_one_name_have_headings_of_their_own(
     assert lines[0].split() == [
         "system",
         "segments",
+        "words",
         "4-GRR",
         "alpha=1",
+        "%",
         "2-GRR",
+        "%",
         "4-GRR",
         "alpha=0",
+        "%",
     ]
-    assert lines[3:] == [
+    assert lines[3:6] == [
         "4-GRR alpha=1 is grr:n=4,alpha=1,beta=0",
         "2-GRR is grr:n=2,alpha=1,beta=0",
         "4-GRR alpha=0 is grr:n=4,alpha=0,beta=0",
@@ -233,10 +246,12 @@ def test_normalised_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     argv = ["score", str(hypotheses), "--refs", str(references), "--metric", "wer"]
     assert main([*argv, "--normalize", "lower+punctuation"]) == 0
     shown = capsys.readouterr()
-    assert "0.2500" in shown.out
+    assert "25.00" in shown.out
     assert "wer:normalise=lower+punctuation" in shown.out + shown.err
     assert main([*argv[:-1], "wer:normalise=lower+punctuation"]) == 0
-    assert "0.2500" in capsys.readouterr().out
+    assert "25.00" in capsys.readouterr().out
+    assert main([*argv, "--fractions", "--decimals", "1"]) == 0
+    assert " 0.750" in capsys.readouterr().out
     assert main([*argv, "--normalise", "lowr"]) == 2
     assert "did you mean lower?" in capsys.readouterr().err
     assert main([*argv[:-1], "wer:normalise=lower", "--normalize", "nfkc"]) == 2
@@ -256,15 +271,20 @@ def test_groups_and_errors_stand_above_the_systems(
     assert run(*talk, "--by", "speaker", "--top", 5) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines[:7]] == [
-        ["group", "segments", "WER"],
-        ["ann", "2", "0.6000"],
-        ["bob", "1", "0.0000"],
+        ["group", "segments", "words", "WER", "%"],
+        ["ann", "2", "5", "60.00"],
+        ["bob", "1", "4", "0.00"],
         [],
         ["error", "times", "reference", "hypothesis", "segments"],
         ["substitution", "2", "the", "a", "ann-1", "ann-2"],
         ["insertion", "1", "up", "ann-2"],
     ]
-    assert lines[8].split()[:3] == ["system", "segments", "WER"]
+    assert lines[8].split()[:3] == ["system", "segments", "words"]
+    assert run(*talk, "--by=-(.)", "--sort", "wer") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:3]] == ["2", "1"]
+    assert run(*talk, "--by=-(.)", "--sort", "seconds") == 2
+    assert "--sort seconds: the columns are" in capsys.readouterr().err
 
 
 def test_groups_and_errors_for_programs(
@@ -273,9 +293,9 @@ def test_groups_and_errors_for_programs(
     assert run(*talk, "--by", "length", "--format", "tsv") == 0
     rows = [line.split("\t")[1:] for line in capsys.readouterr().out.splitlines()]
     assert rows == [
-        ["group", "segments", "wer"],
-        ["2-3", "2", "0.6"],
-        ["4-7", "1", "0.0"],
+        ["group", "segments", "words", "wer"],
+        ["2-3", "2", "5", "0.6"],
+        ["4-7", "1", "4", "0.0"],
     ]
     assert run(*talk, "--by=-(.)", "--top", 1, "--format", "json") == 0
     (system,) = json.loads(capsys.readouterr().out)["systems"]

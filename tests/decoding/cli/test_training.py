@@ -57,7 +57,7 @@ def test_every_learner_trains(
     assert after < before - 0.1
     told = capsys.readouterr().err.splitlines()
     row = next(line.split() for line in told if line.startswith("WER"))
-    assert row[2:] == [f"{before:.4f}", f"{after:.4f}"]
+    assert row[3:] == [f"{100 * before:.2f}", f"{100 * after:.2f}"]
     assert any(line.startswith("4-GRR") for line in told)
     assert told[-1].startswith("40 segments, 0 failed, 3 weights, ")
 
@@ -124,8 +124,8 @@ def test_rounds_are_told_and_a_start_that_nothing_beats_is_kept(
     assert "warning: perceptron found nothing better than the weights it began with" in told
     assert read_weights(out) == read_weights(start)
     head, *rows = [line.split() for line in told.splitlines()[1:6]]
-    assert head == ["round", "WER"]
-    assert rows[0] == ["start", "0.0000", "chosen"]
+    assert head == ["round", "WER", "%"]
+    assert rows[0] == ["start", "0.00", "chosen"]
     assert [row[0] for row in rows[1:]] == ["1", "2", "3"]
     assert all(float(row[1]) > 0.0 for row in rows[1:])
 
@@ -173,12 +173,12 @@ def test_held_out_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     told = capsys.readouterr().err.splitlines()
     place = next(number for number, line in enumerate(told) if line.startswith("held out"))
     expected = [word_error_rate(dev, dev_refs, file) for file in (start, out)]
-    assert told[place + 1].split()[2:] == [f"{each:.4f}" for each in expected]
+    assert told[place + 1].split()[3:] == [f"{100 * each:.2f}" for each in expected]
     # rounds are chosen by it
     rounds = [line.split() for line in told[1 : told.index(next(x for x in told if "metric" in x))]]
-    assert told[0].split() == ["round", "WER", "held", "out"]
-    assert f"{expected[1]:.4f}" == min(row[2] for row in rounds)
-    assert [row[2] for row in rounds if row[-1] == "chosen"] == [f"{expected[1]:.4f}"]
+    assert told[0].split() == ["round", "WER", "%", "held", "out"]
+    assert f"{100 * expected[1]:.2f}" == min((row[2] for row in rounds), key=float)
+    assert [row[2] for row in rounds if row[-1] == "chosen"] == [f"{100 * expected[1]:.2f}"]
 
 
 def test_weights_for_decoders(tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_bad_input(
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--learner", "mirra"], "did you mean 'mira'?"),
+        (["--learner", "mirra"], "did you mean mira?"),
         (["--set", "restart=3"], "mert has no option '--set restart' (it has --set restarts, "),
         (["--set", "restarts=x"], "learner mert: --set restarts is a whole number, not 'x'"),
         (["--set", "powell=1"], "learner mert: --set powell is true or false, not '1'"),
@@ -409,7 +409,7 @@ def test_a_decoder_in_the_loop(
     told = capsys.readouterr().err
     assert f"decoding 1: wer {before:.4f}, 60 hypotheses, 60 new" in told
     row = next(line.split() for line in told.splitlines() if line.startswith("WER"))
-    assert row[1:] == [f"{before:.4f}", f"{after:.4f}"]
+    assert row[2:] == [f"{100 * before:.2f}", f"{100 * after:.2f}"]
     assert table.read_text().startswith("number\tscore")
 
 

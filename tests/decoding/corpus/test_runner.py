@@ -291,9 +291,9 @@ def test_the_task_scores_oracle_and_best_under_every_metric() -> None:
     assert list(result["scores"].values()) == [1 / 3, (2 + 1) / 6]
     assert result.sums is not None
     counts, kinds = task.layout.split(result.sums)
-    (_, by_wer), (_, by_grr) = kinds["oracle"]
+    by_wer, by_grr = (each.stats for each in kinds["oracle"])
     assert (WER().score(by_wer), GRR().score(by_grr)) == (1 / 3, (2 + 1) / 6)
-    assert WER().score(kinds["one_best"][0][1]) == 1.0
+    assert WER().score(kinds["one_best"][0].stats) == 1.0
     assert (result["engine"], counts["arcs"], result["one_best"]) == ("kernel", 4, ("a", "hat"))
 
 

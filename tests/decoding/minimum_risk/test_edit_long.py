@@ -16,7 +16,7 @@ from lattices import Lattice, Vocabulary
 from lattices.algorithms import best, prune
 from lattices.errors import TooLargeError
 from tests.decoding.minimum_risk.test_edit import assert_same_bins, naive, network_of
-from tests.strategies import small_lattices
+from tests.strategies import examples, small_lattices
 
 #: whole rows are kept for fewer words
 LONG = 128
@@ -56,7 +56,7 @@ def long_lattices(draw: st.DrawFn) -> tuple[Lattice, list[str]]:
     return join(parts), [random.choice("aiq") if random.random() < 0.1 else each for each in words]
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12, 4))
 @given(long_lattices(), st.sampled_from([0.5, 1.0, 3.0]))
 def test_a_band_finds_what_whole_rows_do(drawn: tuple[Lattice, list[str]], scale: float) -> None:
     lattice, start = drawn

@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from decoding import oracle
@@ -49,7 +49,17 @@ def test_against_enumeration(
     assert picture["all"] == lattice.num_arcs
 
 
+#: the two arcs of its worst way are of equal value, but for rounding
+ROUNDED = Lattice.from_arcs(
+    [(0, 1, "a", -2.0), (0, 1, "a", -1.9), (0, 2, "a"), (0, 2, "a"), (0, 2, "a"),
+     (1, 3, "a", -1.21528461), (2, 4, "a"), (3, 4, "a", -1.59223609)],
+    {4: 1.0},
+)  # fmt: skip
+
+
 @given(small_lattices(), some_sentences(), st.integers(1, 6))
+@example(ROUNDED, [], 6)
+@example(ROUNDED, [], 5)
 def test_all_that_is_drawn_lies_on_complete_paths(
     lattice: Lattice, reference: list[str], most: int
 ) -> None:

@@ -36,11 +36,11 @@ def test_one_best_mbr_and_oracle(forest):
     references = ["the cat"]
     for place, metric in enumerate(metrics):
         judge = metric.against(references)
-        assert kinds["mbr"][place][1].tolist() == judge.stats(chosen).tolist()
-        assert kinds["one_best"][place][1].tolist() == judge.stats("a hat").tolist()
+        assert kinds["mbr"][place].stats.tolist() == judge.stats(chosen).tolist()
+        assert kinds["one_best"][place].stats.tolist() == judge.stats("a hat").tolist()
         if metric != TBLEU(order=1):
             expected = oracle(space, judge).stats
-            assert kinds["own_oracle"][place][1].tolist() == expected.tolist()
+            assert kinds["own_oracle"][place].stats.tolist() == expected.tolist()
     # under tBLEU a lattice cannot be searched
     assert kinds["own_oracle"][3][0] == 0
 
@@ -53,7 +53,7 @@ def test_lists_ranks_and_no_references():
         each.tokens for each in mbr_kbest(nbest, WER(), k=2)
     ]
     counts, kinds = task.layout.split(found.sums)
-    assert [there for rows in kinds.values() for there, _ in rows] == [0, 0, 0]
+    assert [each.segments for rows in kinds.values() for each in rows] == [0, 0, 0]
     assert "scores" not in found.fields()[0]
     assert counts["arcs"] == 7
 
@@ -63,7 +63,7 @@ def test_no_oracles():
     task = MBRTask((WER(),), oracles=False)
     (found,) = task.process([segment(nbest)])
     _, kinds = task.layout.split(found.sums)
-    assert {kind: there for kind, ((there, _),) in kinds.items()} == {
+    assert {kind: only.segments for kind, (only,) in kinds.items()} == {
         "mbr": 1, "one_best": 1, "own_oracle": 0
     }  # fmt: skip
 

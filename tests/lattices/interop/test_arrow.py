@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lattices import Lattice, NBest, Vocabulary, from_arrow, to_arrow
+from lattices import Hypothesis, Lattice, NBest, Vocabulary, from_arrow, to_arrow
 from lattices.errors import FormatError
-from lattices.formats.arrow.schema import table_schema
+from lattices.formats.arrow.schema import (
+    Numbering,
+    cut_into_batches,
+    numbered_batch,
+    row_of,
+    table_schema,
+)
+from lattices.formats.base import Unsupported
+from lattices.spaces.features import make_rows
+from lattices.spaces.lattice import build_lattice
 from lattices.testing import sample_lattices, sample_nbests
 from tests.lattices.algorithms.comparing import parts
+from tests.strategies import small_lattices
 
 pa = pytest.importorskip("pyarrow")
 
@@ -32,6 +46,32 @@ def test_vocabularies_of_their_own_become_one_dictionary() -> None:
     column = to_arrow([spaces[0], spaces[1], spaces[2].replaced(id="c")]).column("label")
     assert column.to_pylist() == [["b"], ["a"], ["b"]]
     assert column.chunk(0).values.dictionary.to_pylist() == ["", "b", "a"]
+
+
+@given(st.lists(small_lattices(), max_size=3), st.booleans())
+def test_columns_that_native_code_owns_are_written_as_others(
+    lattices: list[Lattice], mixed: bool
+) -> None:
+    """They are joined natively, unless a segment among them has columns of its own."""
+    named = [each.replaced(id=str(place)) for place, each in enumerate(lattices)]
+    native = [
+        build_lattice(
+            vocabulary=each.vocabulary, src=each.src, dst=each.dst, label=each.label,
+            score=each.score, final=each.final, start=each.start, features=make_rows(each),
+            final_features=make_rows(each, "final_features"), feature_names=each.feature_names,
+            id=each.id,
+        )
+        for each in named
+    ]  # fmt: skip
+    with_features = [each for each in native if each.feature_names]
+    assert all(each.native_columns is not None or each.features is None for each in with_features)
+    last = [NBest.from_hypotheses([Hypothesis(("a",), -1.0)], id="n")] if mixed else []
+    table = to_arrow([*native, *last])
+    assert table.equals(to_arrow([*named, *last]))
+    pickled = pickle.loads(pickle.dumps([row_of(each, Unsupported("arrow")) for each in native]))
+    numbering = Numbering()
+    again = [numbered_batch(piece, numbering) for piece in cut_into_batches(pickled)]
+    assert mixed or table.equals(pa.Table.from_batches(numbering.name_words(again), table_schema()))
 
 
 def test_no_features_are_no_names_and_no_matrix() -> None:

@@ -6,6 +6,7 @@ import copy
 import math
 import pickle
 from dataclasses import FrozenInstanceError, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -142,3 +143,27 @@ def test_features_are_held_in_parts_and_given_as_a_matrix() -> None:
             space.features = None
     assert Lattice.from_arcs([(0, 1, "a")], finals=[1]).features is None
     assert replace(lattice, features=lattice.features * 2.0).features.sum() == 6.0
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 3), st.integers(-4, 4).map(float)), max_size=5),
+        max_size=5,
+    )
+)
+def test_canonical_rows_are_those_of_scipy(rows: list[list[tuple[int, float]]]) -> None:
+    """Columns ascend, repeated ones are added up, zeros that are stored stay."""
+    flat = [entry for row in rows for entry in row]
+    bounds = ints(np.cumsum([0, *map(len, rows)]))
+    matrix = FeatureRows(
+        floats([value for _, value in flat]), ints([column for column, _ in flat]), bounds, 4
+    )
+    expected = csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(len(rows), 4))
+    ordered = all(a[0] < b[0] for row in rows for a, b in pairwise(row))
+    found = matrix.canonicalize()
+    assert (found is matrix) == ordered
+    expected = expected.copy()
+    expected.sum_duplicates()
+    assert found.indptr.tolist() == expected.indptr.tolist()
+    assert found.indices.tolist() == expected.indices.tolist()
+    assert found.data.tolist() == expected.data.tolist()
