@@ -11,7 +11,9 @@ from lattices.errors import OptionError
 from lattices.options import (
     option_fields,
     read_options,
+    split_items,
     split_named,
+    split_option,
     write_value,
 )
 from lattices.registry import PREFIX, Registry, check_requirements, list_missing, load_python
@@ -294,5 +296,5 @@ def _build(kind: type[Any], name: str, options: Iterable[tuple[str, str]]) -> An
 
 def _read_similarity(text: str) -> Any:
     name, _, rest = text.partition("(")
-    name, options = split_named(f"{name}:{rest.removesuffix(')')}")
+    options = [split_option(item, name) for item in split_items(rest.removesuffix(")"))]
     return _build(SIMILARITIES.get(name), name, options)

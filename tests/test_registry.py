@@ -117,6 +117,9 @@ from dataclasses import dataclass
 from decoding.minimum_risk.method import Method
 from decoding.training.perceptron import Perceptron
 from fstmetrics import WER
+from fstmetrics.signature import Signature
+from lattices.formats import Format
+from lattices.intersection.openfst import OpenFstEngine
 
 @dataclass(frozen=True, kw_only=True)
 class Dividing(Method):
@@ -152,6 +155,43 @@ class Vague(Failing):
 class Bad(WER):
     name = "bad"
 
+@dataclass(frozen=True, kw_only=True)
+class Nested(WER):
+    name = "nested"
+    def against(self, references):
+        found = super().against(references)
+        class Inner(type(found)):
+            def stats(self, hypothesis):
+                return [][1]
+        found.__class__ = Inner
+        return found
+
+@dataclass(frozen=True)
+class Unlike(Signature):
+    name = "unlike"
+    def matrix(self, words, others):
+        return words @ others
+
+class Normal:
+    def sentence(self, words):
+        return words.lower()
+    def waits(self, words):
+        return False
+    def covers(self, words):
+        return True
+
+class Searcher(OpenFstEngine):
+    name = "searcher"
+    def best(self, problems, **options):
+        return [7 for _ in problems]
+
+class Page(Format):
+    name, description, kind, suffixes = "page", "pages", "nbest", (".page",)
+    def write(self, stream, spaces, losses):
+        return stream.nothing
+
+PAGE, SEARCHER = Page(), Searcher()
+
 def test(metric, stats_a, stats_b):
     return [][0]
 
@@ -184,6 +224,16 @@ bad = faulty_parts:Bad
 [fstmetrics.significance]
 test = faulty_parts:test
 silent = faulty_parts:silent_test
+[fstmetrics.metrics]
+nested = faulty_parts:Nested
+[fstmetrics.similarities]
+unlike = faulty_parts:Unlike
+[fstmetrics.normalisers]
+normal = faulty_parts:Normal
+[lattices.engines]
+searcher = faulty_parts:SEARCHER
+[lattices.formats]
+page = faulty_parts:PAGE
 [decoding.writers]
 broken = faulty_parts:write
 words = faulty_parts:write_words
@@ -332,6 +382,16 @@ def line_of(text: str) -> int:
          "has failed: KeyError: 'x'", '{}["x"]'),
         (["oracle", "CATS", "--format", "NAME"], "writer", "words", "write_words",
          "expected a list for 1 segments", ""),
+        (["score", "text", "--refs", "text", "--metric", "NAME"], "metric", "nested", "Nested",
+         "has failed: IndexError: list index out of range", "[][1]"),
+        (["score", "text", "--refs", "text", "--metric", "wer:similarity=NAME"], "similarity",
+         "unlike", "Unlike", "has failed: TypeError: unsupported operand", "words @ others"),
+        (["score", "text", "--refs", "text", "--metric", "wer:normalise=NAME"], "normaliser",
+         "normal", "Normal", "has failed: AttributeError: 'tuple' object", "words.lower()"),
+        (["oracle", "LATTICE", "--engine", "NAME"], "engine", "searcher", "SEARCHER",
+         "returns 7 for a problem, expected a Found", ""),
+        (["convert", "CATS", "--to", "NAME", "-o", "out"], "format", "page", "PAGE",
+         "has failed: AttributeError: '_io.BufferedWriter' obj", "stream.nothing"),
         (["oracle", "CATS", "--refs", "text", "--refs-format", "NAME"], "reference layout",
          "digits", "layout", "has failed: ValueError: invalid literal for int()", "int(file"),
         (["oracle", "CATS", "--refs", "text", "--refs-format", "NAME"], "reference layout",
@@ -355,8 +415,11 @@ def test_what_fails_is_named_with_its_file(
     (tmp_path / "text").write_text("s0 the cat\ns1 a cat\n")
     full = f"python:faulty_parts:{attribute}"
     what = f"the {kind} '{name}' of faulty-parts 1.5 (faulty_parts:{attribute})"
-    given = {"NAME": name if by_name else full, "CATS": "cats.jsonl"}
-    done = run(site, *(given.get(each, each) for each in argv))
+    cats(tmp_path / "lattice.jsonl", 1)
+    given = {"NAME": name if by_name else full, "CATS": "cats.jsonl", "LATTICE": "lattice.jsonl"}
+    for word, meant in given.items():
+        argv = [each.replace(word, meant) for each in argv]
+    done = run(site, *argv)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
