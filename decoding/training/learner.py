@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import os
 import sys
 import time
@@ -18,20 +19,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
-from typing import Any, ClassVar, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
 from decoding.plain_json import check_seal, read_json, seal_json
-from decoding.training.envelope import EnvelopeCorpus
+from decoding.training.envelope import EnvelopeCorpus, LineCorpus
 from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import METRIC, quality
 from fstmetrics.references import Reference
 from lattices.errors import FormatError, OptionError
 from lattices.formats.streams import PathLike, open_output
 from lattices.records import show
+from lattices.registry import name_plugin
 from lattices.spaces import Space
 from lattices.spaces.arguments import SPACES, check_filled
+
+if TYPE_CHECKING:
+    from decoding.training.training_corpus import LearnerCorpus
 
 #: spaces to choose a round by, and the references of each
 HeldOut = tuple[Iterable[Space], Iterable[Iterable[Reference]]]
@@ -52,7 +57,11 @@ class TrainingTask:
         What was held out, if anything.
     digest : str
         A name for all of it, by which a checkpoint knows its task again.
+    is_sharded : bool
+        Whether other processes hold the spaces.
     """
+
+    is_sharded: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -72,17 +81,38 @@ class TrainingTask:
         if not self.spaces:
             raise OptionError("there are no spaces to train on")
         check_filled(self.spaces)
+        self._set_up(metric, listed, [describe_space(space) for space in self.spaces], dev)
+
+    def _set_up(
+        self,
+        metric: Metric,
+        references: Iterable[Iterable[Reference]],
+        described: Sequence[tuple[Any, ...]],
+        dev: HeldOut | None,
+    ) -> None:
+        """Set what does not depend on where the spaces are."""
+        listed = [tuple(some) for some in references]
         self.metric = metric
         self.evaluators: tuple[Evaluator, ...] = tuple(metric.against(some) for some in listed)
-        sizes = [(space.id, len(space.score), *_feature_range(space)) for space in self.spaces]
         texts = [[repr(each) for each in some] for some in listed]
-        named = [str(metric), sizes, texts]
+        named = [str(metric), described, texts]
         self.dev: EnvelopeCorpus | None = None
         if dev is not None:
             held_out: TrainingTask = TrainingTask(*dev, metric)
             self.dev = EnvelopeCorpus(held_out.spaces, held_out.evaluators)
             named.append(held_out.digest)
         self.digest: str = sha256(json.dumps(named).encode()).hexdigest()
+
+    def lines(self, earlier: LineCorpus | None = None, workers: int = 1) -> LineCorpus:
+        """Return the spaces, to be searched along lines; what ``earlier`` ones know stays."""
+        known = earlier if isinstance(earlier, EnvelopeCorpus) else None
+        return EnvelopeCorpus(self.spaces, self.evaluators, earlier=known, workers=workers)
+
+    def columns(self, judge: str | None, brevity: str) -> LearnerCorpus:
+        """Return the spaces, to be weighted, with a judge of single sentences."""
+        from decoding.training.training_corpus import LearnerCorpus
+
+        return LearnerCorpus(self, judge, brevity)
 
     def score_held_out(self, weights: Mapping[str, float]) -> float | None:
         """Return the metric on the held-out spaces under weights; a missing weight is 0."""
@@ -98,13 +128,14 @@ def _check_lists(references: Iterable[Iterable[Reference]]) -> Iterator[Iterable
         yield some
 
 
-def _feature_range(space: Space) -> tuple[int, float, float]:
-    """Return what tells features apart and does not depend on how they are stored."""
+def describe_space(space: Space) -> tuple[Any, ...]:
+    """Return what tells spaces apart and does not depend on how features are stored."""
     if space.features is None:
-        return 0, 0.0, 0.0
+        return space.id, len(space.score), 0, 0.0, 0.0
     values = space.features.data
     used = int(np.count_nonzero(values))
-    return used, float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    least, most = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    return space.id, len(space.score), used, least, most
 
 
 L = TypeVar("L", bound="Learner")
@@ -120,31 +151,21 @@ class TrainingWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Round:
-    """What one round of training came to.
+    """What one round of training came to."""
 
-    Attributes
-    ----------
-    number : int
-        Counted from 1, over all that the learner was ever fitted to; of a start, the number of
-        rounds before it.
-    score : float
-        The metric of the best sentences of the training spaces, under the weights.
-    seconds : float
-        How long the round took, by the clock.
-    weights : mapping of str to float
-        Those that the learner would return if this were the best round: the average so far, of one
-        that averages.
-    details : mapping
-        What else the learner tells.
-    held_out : float, optional
-        The metric of the best sentences of the spaces that were held out, if any were.
-    """
-
+    #: counted from 1, over all that the learner was ever fitted to; of a start, the number of
+    #: rounds before it
     number: int
+    #: the metric of the best sentences of the training spaces, under the weights
     score: float
+    #: how long the round took, by the clock
     seconds: float
+    #: those that the learner would return if this were the best round: the average so far, of one
+    #: that averages
     weights: Mapping[str, float]
+    #: what else the learner tells
     details: Mapping[str, Any]
+    #: the metric of the best sentences of the spaces that were held out, if any were
     held_out: float | None = None
 
     @property
@@ -228,33 +249,25 @@ class Learner(ABC):
     start : mapping of str to float, optional
         The weights to begin with; for every feature the same by default, with a sum of 1.
     seed : int
-
-    Attributes
-    ----------
-    weights : dict of str to float
-        After a fit those of the best round, :attr:`chosen`; names that no space has keep the
-        weights they began with.
-    history : History
-    began : Round or None
-        What the last fit began with, before its first round.
-    chosen : Round or None
-        The round of the last fit whose metric is best, on what was held out if anything was, and
-        of equals the first; :attr:`began` if none is better.
-    finished : bool
-        Whether the last fit ran to its end.
-    state : dict
-        What a round leaves to the next; JSON.
-    random : numpy.random.Generator
     """
 
     name: ClassVar[str]
+    #: whether other processes may hold the spaces (:mod:`decoding.training.shards`)
+    in_shards: ClassVar[bool] = False
     start: Mapping[str, float] | None = None
     seed: int = 0
+    #: after a fit those of the best round, :attr:`chosen`; names that no space has keep the weights
+    #: they began with
     weights: dict[str, float] = field(init=False)
     history: History = field(init=False)
+    #: what the last fit began with, before its first round
     began: Round | None = field(init=False, default=None, repr=False)
+    #: the round of the last fit whose metric is best, on what was held out if anything was, and of
+    #: equals the first; :attr:`began` if none is better
     chosen: Round | None = field(init=False, default=None, repr=False)
+    #: whether the last fit ran to its end
     finished: bool = field(init=False, default=True)
+    #: what a round leaves to the next; JSON
     state: dict[str, Any] = field(init=False)
     random: np.random.Generator = field(init=False)
     _task: str = field(init=False, default="", repr=False)
@@ -350,6 +363,19 @@ class Learner(ABC):
             If all rounds are worse than the start.
         """
         task = TrainingTask(spaces, references, metric, dev)
+        return self.fit_task(task, checkpoint=checkpoint, progress=progress)
+
+    def fit_task(
+        self: L,
+        task: TrainingTask,
+        *,
+        checkpoint: PathLike | None = None,
+        progress: bool = True,
+    ) -> L:
+        """Train as :meth:`fit` does, to a task whose spaces may be elsewhere."""
+        metric = task.metric
+        if task.is_sharded and not self.in_shards:
+            raise OptionError(f"{self.name} trains in one process, and the spaces are in others")
         if self.finished:
             self._change(lambda: self._begin(task))
         elif self._task != task.digest:
@@ -371,8 +397,8 @@ class Learner(ABC):
 
     def _begin(self, task: TrainingTask) -> None:
         begun = time.monotonic()
-        score = self.begin(task)
-        weights = dict(self.weights)
+        score = self._check_score("begin", self.begin(task))
+        weights = self._check_weights("begin", self.weights)
         held_out = task.score_held_out(weights)
         seconds = time.monotonic() - begun
         self.began = Round(len(self.history), score, seconds, weights, {}, held_out)
@@ -380,8 +406,11 @@ class Learner(ABC):
 
     def _done_round(self, task: TrainingTask) -> Round:
         begun = time.monotonic()
-        score, details = self.round(task)
-        weights = self.result()
+        came: object = self.round(task)
+        if not (isinstance(came, tuple) and len(came) == 2 and isinstance(came[1], dict)):
+            raise self._wrong("round", came, "a score and a dict of details")
+        score, details = self._check_score("round", came[0]), came[1]
+        weights = self._check_weights("result", self.result())
         held_out = task.score_held_out(weights)
         seconds = time.monotonic() - begun
         done = Round(len(self.history) + 1, score, seconds, weights, details, held_out)
@@ -392,6 +421,26 @@ class Learner(ABC):
         if self.finished:
             self.finish(chosen)
         return done
+
+    def _check_score(self, where: str, score: object) -> float:
+        """Return what a method says the metric is: learners are others', too."""
+        if not isinstance(score, int | float) or math.isnan(score):
+            raise self._wrong(where, score, "the metric of the corpus, a number")
+        return float(score)
+
+    def _check_weights(self, where: str, weights: object) -> dict[str, float]:
+        """Return a copy of weights that are some."""
+        try:
+            found = {str(name): float(value) for name, value in dict(weights).items()}  # type: ignore[call-overload]
+        except (TypeError, ValueError):
+            raise self._wrong(where, weights, "weights, a number for each name") from None
+        if not np.isfinite(list(found.values())).all():
+            raise self._wrong(where, weights, "finite weights")
+        return found
+
+    def _wrong(self, where: str, came: object, expected: str) -> OptionError:
+        what = name_plugin(self, f"learner {self.name}")
+        return OptionError(f"{what}: {where} gives {came!r:.80}, expected {expected}")
 
     def finish(self, chosen: Round) -> None:
         """End a fit with the weights of its best round."""
@@ -411,7 +460,7 @@ class Learner(ABC):
                 f"kept: {metric} of {where} was {_show(began.decisive)} at the start, and at "
                 f"best {_show(best.decisive)}, after round {best.number}",
                 TrainingWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _change(self, act: Callable[[], T]) -> T:
