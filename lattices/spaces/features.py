@@ -229,16 +229,7 @@ def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:
 
 
 def feature_matrix(rows: Iterable[Mapping[str, float] | None], names: list[str]) -> FeatureRows:
-    """Return one sparse row for each mapping; names not seen before are appended to ``names``.
-
-    Examples
-    --------
-    >>> names = ["lm"]
-    >>> feature_matrix([{"lm": -1.0}, None, {"tm": 2.0}], names).matrix.toarray().tolist()
-    [[-1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]
-    >>> names
-    ['lm', 'tm']
-    """
+    """Return one sparse row for each mapping; names not seen before are appended to ``names``."""
     number = {name: index for index, name in enumerate(names)}
     columns: list[int] = []
     values: list[float] = []

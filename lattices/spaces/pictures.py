@@ -118,15 +118,7 @@ def forest_graph(
 
 
 def lattice_path(lattice: Lattice, found: object) -> tuple[int, ...]:
-    """Return the arcs of a sentence: its own path if it is one of this lattice, or the best.
-
-    Examples
-    --------
-    >>> from lattices import Lattice
-    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, ""), (1, 2, "b", -1.0)], finals=[2])
-    >>> lattice_path(lattice, "b"), lattice_path(lattice, lattice.hypothesis([0, 2]))
-    ((1, 2), (0, 2))
-    """
+    """Return the arcs of a sentence: its own path if it is one of this lattice, or the best."""
     arcs, tokens = _path_and_tokens(found)
     if arcs and _says(lattice, arcs, tokens):
         return arcs

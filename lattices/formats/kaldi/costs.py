@@ -39,36 +39,23 @@ _TOLERANCE = 1e-5
 
 
 class Costs(NamedTuple):
-    """The graph and acoustic costs of a lattice, in columns.
+    """The graph and acoustic costs of a lattice, in columns."""
 
-    Attributes
-    ----------
-    graph, acoustic : float64 columns, one entry an arc
-    final_graph, final_acoustic : float64 columns, one entry a state
-        ``inf`` where a path may not end.
-    """
-
+    # one entry an arc
     graph: FloatColumn
     acoustic: FloatColumn
+    # one entry a state; ``inf`` where a path may not end
     final_graph: FloatColumn
     final_acoustic: FloatColumn
 
 
 class KaldiArcs(NamedTuple):
-    """The arcs of a Kaldi lattice, in the order of the file.
+    """The arcs of a Kaldi lattice, in the order of the file."""
 
-    Attributes
-    ----------
-    src, dst : int32 columns, one entry an arc
-    frames : int32 column, one entry an arc
-        The number of transition-ids on it.
-    costs : Costs
-    start : int
-    """
-
+    # one entry an arc
     src: IntColumn
     dst: IntColumn
-    frames: IntColumn
+    frames: IntColumn  # one entry an arc; the number of transition-ids on it
     costs: Costs
     start: int
 

@@ -187,13 +187,7 @@ def _number(text: str) -> float:
 
 
 def _features(text: str) -> dict[str, float]:
-    """Return the features of one hypothesis by name.
-
-    Examples
-    --------
-    >>> _features("lm= -4 tm: 1 2 wp=-3")
-    {'lm': -4.0, 'tm_0': 1.0, 'tm_1': 2.0, 'wp': -3.0}
-    """
+    """Return the features of one hypothesis by name."""
     unnamed: list[float] = []
     values: dict[str, list[float]] = {}
     current = unnamed
