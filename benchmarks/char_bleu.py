@@ -16,7 +16,7 @@ from decoding.cli.output.study import char_bleu_panels
 from decoding.plots import line_plots
 from fstmetrics import BLEU
 from fstmetrics.statistics import correlate
-from fstmetrics.statistics.studies import Equivalents, char_bleu_study
+from fstmetrics.statistics.studies.characters import Equivalents, char_bleu_study
 
 MAX_M = 30
 TOKENIZED = BLEU(tokenize="13a")

@@ -5,9 +5,8 @@ Run as ``python -m benchmarks.decomposability``.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Sequence
-from itertools import combinations, permutations, product
+from itertools import combinations
 from time import process_time
 from typing import Any, cast
 
@@ -19,13 +18,15 @@ from benchmarks.decomposability_text import TEXT
 from benchmarks.pages import write_page
 from benchmarks.wmt15_data import FOLDER, PAIRS, Pair, read_pair, tokenized
 from fstmetrics import BLEU, BLEUSBP, GRR, GTM, MAXSIM, METEOR, NIST, WER, Metric, corpus_stats
-from fstmetrics.contract import quality, scores_of
+from fstmetrics.contract import scores_of
 from fstmetrics.matching.ter import TER
 from fstmetrics.ngram.nist import ReferenceSet
 from fstmetrics.references import Reference
 from fstmetrics.statistics import Comparison, paired_bootstrap, substitution_test
+from fstmetrics.statistics.studies.genres import GenreMixing, genre_mixing
+from fstmetrics.statistics.studies.silence import attack, least_agreed
 from lattices import Lattice, NBest
-from lattices.arrays import FloatColumn
+from lattices.arrays import Array, FloatColumn
 
 #: what is counted over all systems, and attacked; the others are slower by far
 METRICS: dict[str, Metric] = {"BLEU": BLEU(), "BLEU-SBP": BLEUSBP(), "4-GRR": GRR(), "WER": WER()}
@@ -70,34 +71,15 @@ def contradictions(metric: Metric, pair: Pair) -> Iterator[tuple[str, str, Compa
             yield a, b, tests[0], tests[1]
 
 
-def inversions(metric: Metric, genres: Sequence[Pair]) -> tuple[int, list[tuple[str, ...]]]:
-    """Return how often one choice of systems is better on both genres, and when worse together.
-
-    A choice is one system for each genre.
-    """
-    totals = [
-        {
-            name: rows.sum(axis=0)
-            for name, rows in zip(pair.outputs, pair.stats(metric), strict=True)
-        }
-        for pair in genres
-    ]
-    alone = [
-        {name: quality(metric, metric.score(row)) for name, row in of.items()} for of in totals
-    ]
-    choices = [*product(*totals)]
-    together = {
-        choice: quality(metric, metric.score(totals[0][choice[0]] + totals[1][choice[1]]))
-        for choice in choices
+def mixing(metric: Metric, genres: Sequence[Pair]) -> GenreMixing:
+    """Return how often one choice of systems is better on both genres, and worse together."""
+    totals = {
+        name: dict(
+            zip(pair.outputs, (rows.sum(axis=0) for rows in pair.stats(metric)), strict=True)
+        )
+        for name, pair in zip(PARTS, genres, strict=False)
     }
-    better, inverted = 0, []
-    for one, other in permutations(choices, 2):
-        if all(of[x] > of[y] for of, x, y in zip(alone, one, other, strict=True)):
-            better += 1
-            loss = together[other] - together[one]
-            if loss > 0:
-                inverted.append((loss, (*one, *other)))
-    return better, [names for _, names in sorted(inverted, reverse=True)]
+    return genre_mixing(metric, totals)
 
 
 def lists_of_genres() -> dict[str, tuple[list[NBest], list[Sequence[Reference]]]]:
@@ -152,48 +134,26 @@ def _qualities(metric: Metric, rows: FloatColumn) -> FloatColumn:
     return scores if metric.higher_is_better else -scores
 
 
-def blanked(metric: Metric, pair: Pair, system: str, deleted: FloatColumn) -> Comparison:
+def silent(metric: Metric, pair: Pair) -> FloatColumn:
+    """Return the statistics of empty sentences."""
+    return corpus_stats(metric, [""] * len(pair.references), [[r] for r in pair.references])
+
+
+def blanked(metric: Metric, pair: Pair, system: str, deleted: Array) -> Comparison:
     """Compare a system that says nothing for some segments with the one that always speaks."""
     rows = pair.system_stats(metric, system)
-    silent = corpus_stats(metric, [""] * len(rows), [[line] for line in pair.references])
-    return paired_bootstrap(metric, np.where(deleted[:, None], silent, rows), rows)
+    return paired_bootstrap(metric, np.where(deleted[:, None], silent(metric, pair), rows), rows)
 
 
-def least_agreed(pair: Pair, system: str, share: float) -> FloatColumn:
-    """Return which segments to blank: those least like the other systems', for a share of words.
-
-    It does not look at the reference: a system could do it by itself.
-    """
-    others = [lines for name, lines in pair.outputs.items() if name != system]
-    metric = BLEU(smooth="exp", effective_order=True)
-    lines = pair.outputs[system]
-    agreement = scores_of(metric, corpus_stats(metric, lines, list(zip(*others, strict=True))))
-    order = np.argsort(agreement, kind="stable")
-    words = np.array([len(line.split()) for line in lines])
-    deleted = np.zeros(len(lines), dtype=bool)
-    deleted[order[np.cumsum(words[order]) <= share * words.sum()]] = True
-    return deleted
+def unlike(pair: Pair, system: str, share: float) -> Array:
+    """Return which segments to blank: those least like the other systems', for a share of words."""
+    said = {name: [line.split() for line in lines] for name, lines in pair.outputs.items()}
+    return least_agreed(said.pop(system), [*said.values()], share)
 
 
 def attacked(metric: Metric, pair: Pair, system: str) -> tuple[list[int], list[float]]:
-    """Return segments in the order in which blanking them helps most, and the gains.
-
-    Greedy, with the reference in view, until the score is below that of the whole output.
-    """
-    rows = pair.system_stats(metric, system)
-    change = corpus_stats(metric, [""] * len(rows), [[line] for line in pair.references]) - rows
-    total = rows.sum(axis=0)
-    base = quality(metric, metric.score(total))
-    left, order, gains = [*range(len(rows))], [], []
-    while left:
-        tried = _qualities(metric, total + change[left])
-        best = int(np.argmax(tried))
-        if tried[best] < base:
-            break
-        order.append(left.pop(best))
-        gains.append(float(tried[best]) - base)
-        total = total + change[order[-1]]
-    return order, gains
+    """Return segments in the order in which blanking them helps most, and the gains."""
+    return attack(metric, pair.system_stats(metric, system), silent(metric, pair))
 
 
 def _effect(metric: Metric, comparison: Comparison) -> str:
@@ -262,9 +222,10 @@ def genres(pairs: dict[str, Pair]) -> dict[str, str]:
     both = [pairs["de-en"], pairs["fr-en"]]
     metrics = metrics_of([[line] for pair in both for line in pair.references], "de-en and fr-en")
     for name, metric in METRICS.items():
-        better, inverted = inversions(metric, both)
-        counts.append(f"{name} {len(inverted)} of {better}")
-        example = example or inverted[0]
+        found = mixing(metric, both)
+        counts.append(f"{name} {found.inverted} of {found.better}")
+        if not example and found.first and found.second:
+            example = found.first.systems + found.second.systems
     rows = []
     for name, metric in metrics.items():
         scores: list[list[float]] = []
@@ -313,7 +274,7 @@ def deletions(pairs: dict[str, Pair]) -> dict[str, str]:
         pair = pairs[name]
         metrics = metrics_of_pair(pair, name)
         for share in SHARES:
-            deleted = least_agreed(pair, system, share)
+            deleted = unlike(pair, system, share)
             effects = [
                 _effect(one, blanked(one, pair, system, deleted)) for one in metrics.values()
             ]
@@ -351,7 +312,6 @@ def deletions(pairs: dict[str, Pair]) -> dict[str, str]:
         "long_gains": f"{min(long_gains):.2f} to {max(long_gains):.2f}",
         "short": f"{len(short_gains)}",
         "short_gain": f"{max(short_gains):.2f}",
-        "code": inspect.getsource(least_agreed) + "\n\n" + inspect.getsource(blanked),
     }
 
 

@@ -60,11 +60,16 @@ BLEU rises while outputs are blanked, and with 8 % of the words gone it has lost
 on either system, as in the paper's Table 6. BLEU-SBP, 4-GRR and WER (an error rate: plus is worse)
 object at once, and so do METEOR, GTM, MAXSIM and TER. In the paper's Table 7 GTM rises, too; it
 does not here. NIST does what BLEU does: with 8 % of the words gone it is still significantly
-better, since its penalty is mild for small losses, and rare n-grams weigh most. What was run:
+better, since its penalty is mild for small losses, and rare n-grams weigh most.
 
-<!-- not run: it takes the systems of WMT15 -->
-```python
-{code}```
+The same from the shell, for all systems of a folder:
+
+```
+fstmetrics study deletion newstest2015.*.en-de.txt --refs newstest2015-ende-ref.de.txt \\
+    --metric bleu:tokenize=13a bleu-sbp:tokenize=13a --share 0.03,0.05,0.08,0.1
+fstmetrics study deletion newstest2015.*.en-de.txt --refs newstest2015-ende-ref.de.txt \\
+    --metric bleu:tokenize=13a bleu-sbp:tokenize=13a --attack
+```
 
 With the reference in view, an attack can blank what hurts a metric most, one segment after the
 other. The effects are those where the attacked metric is at its best; the last column is the share

@@ -36,7 +36,7 @@ from fstmetrics.ngram.nist import ReferenceSet
 from fstmetrics.similarity.vectors import WordVectors
 from fstmetrics.statistics import correlate, correlate_systems
 from fstmetrics.statistics.correlation import Correlation
-from fstmetrics.statistics.studies import SystemsPoint, sweep_systems
+from fstmetrics.statistics.studies.sweeps import SystemsPoint, sweep_systems
 
 VECTORS = DATA / "vectors" / "glove100d.30k.w2v.txt.gz"
 INTO_ENGLISH, FROM_ENGLISH = ("de-en", "fr-en"), ("en-de", "en-fr")

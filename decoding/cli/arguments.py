@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from decoding.extraction.search import Search
     from fstmetrics import Metric
     from fstmetrics.statistics.calibration import Calibration
+    from fstmetrics.statistics.human import HumanScores
     from fstmetrics.statistics.resampling import OnDrawn
     from fstmetrics.statistics.systems import Scorer, System
     from lattices.errors import FormatError
@@ -366,15 +367,16 @@ def read_systems(
     paths: Sequence[str],
     *,
     keep: bool = True,
+    sentences: bool = False,
 ) -> tuple[list[System], References]:
     """Return systems that have an output for every reference, scored; and say how they were read.
 
-    ``keep`` as in :class:`fstmetrics.statistics.systems.Scorer`.
+    ``keep`` and ``sentences`` as in :class:`fstmetrics.statistics.systems.Scorer`.
     """
     from fstmetrics.statistics.systems import Scorer, describe_layout, read_complete
 
     references = require_references(arguments)
-    scorer = Scorer(metrics, references, arguments.refs_id, keep=keep)
+    scorer = Scorer(metrics, references, arguments.refs_id, keep=keep, sentences=sentences)
     detail(f"reading {', '.join(paths)}")
     with scoring_progress(scorer, arguments):
         systems = [read_complete(path, arguments.input_format, scorer) for path in paths]
@@ -433,3 +435,38 @@ def write_files(*files: tuple[str | None, bytes]) -> None:
                 output.write(content)
                 # a full disk is noticed before any of them takes its name
                 output.flush()
+
+
+def open_human(
+    arguments: argparse.Namespace, paths: Sequence[str]
+) -> tuple[HumanScores, dict[str, str]]:
+    """Return human scores and the file of each system that has one; say what is left out."""
+    from fstmetrics.statistics.human import match_systems, read_human
+    from lattices.errors import FormatError
+
+    if arguments.human == STANDARD:
+        arguments.parser.error("--human is a file")
+    human = read_human(arguments.human, one_system=len(paths) == 1, level=arguments.human_level)
+    if not human.entries[0].system:
+        return human, {"": paths[0]}
+    judged = dict.fromkeys(entry.system for entry in human.entries)
+    if human.by_segment and len(paths) == len(judged) == 1:
+        # whatever people call it
+        return human, dict.fromkeys(judged, paths[0])
+    found = match_systems(human, paths)
+    if not found:
+        raise FormatError(
+            f"none of the systems is among the files, such as {next(iter(judged))!r}", human.path
+        )
+    for name in judged:
+        if name not in found:
+            note(f"{human.path}: {name}: no file of this name; left out")
+    for path in paths:
+        if path not in found.values():
+            note(f"{path}: no human score; left out")
+    fewest = 3 if not human.by_segment else 2 if human.preferences else 1
+    if len(found) < fewest:
+        raise FormatError(
+            f"scores of {len(found)} of the systems, expected {fewest} or more", human.path
+        )
+    return human, found

@@ -23,6 +23,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,9 +39,8 @@ LINES = ("tsv", "jsonl", *SENTENCES, *TABULAR)
 #: formats of tables
 FORMATS = ("table", "tsv", "json", "latex", "markdown", *TABULAR)
 
-_LAYOUTS = "auto|kaldi|plain|trn|ctm|stm|tsv"
 #: tests of significance
-TESTS = ("bootstrap", "randomization", "sign", "sign-substitution")
+TESTS = ("bootstrap", "randomization", "sign", "sign-substitution", "mapsswe")
 #: options that several commands have; ``<what>``, ``<default>`` and ``<note>`` are what a line that
 #: names them has in the places of the value's name, the default and the help
 SHARED = {
@@ -61,12 +61,12 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 --partial-refs  go on though none of the first segments has references; those that have none fail,
     or are not scored where references are not needed
 """,
-    "reference files": f"""
+    "reference files": """
 --refs FILE: several, <what>  reference files, one for each reference of a segment: lines in the
     order of the segments, Kaldi's 'id words', trn, ctm or stm of NIST's sclite, or what commands
     write <note>
---refs-format {_LAYOUTS} = auto  layout of the reference files: kaldi ('id words'),
-    plain (line i is segment i), trn, ctm, stm, tsv ('id score words'), or auto: found by content
+--refs-format: layouts = auto  layout of the reference files: kaldi ('id words'), plain (line i is
+    segment i), trn, ctm, stm, tsv ('id score words'), one of a plug-in's, or auto: found by content
     and segment ids; plain if first words cannot be ids (a few lines whose first words all differ
     may have ids: say plain)
 @reference ids
@@ -91,6 +91,12 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
     compared: lower, nfkc, punctuation, whisper-basic, whisper-english, drop:WORD|WORD, glm:FILE,
     regex:FILE
 """,
+    "human": """
+--human FILE: <what>  file of human scores, higher is better, in columns separated by tabs or
+    blanks; or WMT's csv of ranks
+--human-level system|segment  what the human scores are of: a file of ranks is of pairs of outputs
+    (segment, the default) and of systems (their expected wins); others show what they are of
+""",
     "search": """
 --engine NAME  search engine: auto, kernel or openfst (default: auto, the kernel where it can run)
 --budget N: whole number  maximum number of labels kept in a search under BLEU or chrF, and of
@@ -108,6 +114,10 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 --samples N: whole number = <default>  number of bootstrap resamples <note>
 --seed S: seed = 0  random seed, from 0 on
 --level X: level = 0.95  confidence level of intervals
+""",
+    "blocks": """
+--blocks GROUP  resample blocks of segments that depend on one another, instead of segments: speaker
+    (the id up to the first - or _), a FILE of 'id group', or a regular expression for ids
 """,
     "breakdown": """
 --by GROUP  also write the scores of groups of segments: speaker (the id up to the first - or _),
@@ -151,6 +161,25 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 | -v, --verbose  also print what is read, what it is searched with, and how long it takes
 """,
 }
+
+
+@dataclass(frozen=True)
+class PluginNames:
+    """Choices of an option: names, and those of plug-ins, which are looked up if one is given."""
+
+    names: tuple[str, ...]
+    registry: str
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the library's own, for the help."""
+        return iter(self.names)
+
+    def __contains__(self, name: str) -> bool:
+        """Tell whether a name is one of these, or that of a plug-in."""
+        if name in self.names or name.startswith("python:"):
+            return True
+        module, _, attribute = self.registry.partition(":")
+        return name in getattr(import_module(module), attribute).names()
 
 
 @dataclass(frozen=True)
@@ -216,7 +245,7 @@ def _keywords(line: _Line) -> dict[str, Any]:
             found["dest"] = word.removeprefix("as ")
         elif word in _USES:
             found |= _USES[word]
-        elif isinstance(KINDS[word], tuple):
+        elif isinstance(KINDS[word], tuple | PluginNames):
             found["choices"] = KINDS[word]
         else:
             found["type"] = KINDS[word]
@@ -259,7 +288,8 @@ def size(text: str) -> int:
 def lower_name(text: str) -> str:
     """Return ``NAME:OPTIONS`` with the name in lower case; for argparse."""
     name, colon, options = text.partition(":")
-    return f"{name.lower()}{colon}{options}"
+    # python:MODULE:NAME is as it is
+    return text if name == "python" else f"{name.lower()}{colon}{options}"
 
 
 def option(text: str) -> tuple[str, str]:
@@ -378,8 +408,9 @@ def _extend(found: list[Decimal], last: Decimal, text: str) -> None:
     found.extend(begin + step * number for number in range(1, int(steps)))
 
 
+_WRITERS = "decoding.corpus.writers:WRITERS"
 #: what the value of an option is: a function of its text, or all that it may be
-KINDS: dict[str, Callable[[str], Any] | tuple[str, ...]] = {
+KINDS: dict[str, Callable[[str], Any] | tuple[str, ...] | PluginNames] = {
     "whole number": positive,
     "number": finite,
     "seed": seed,
@@ -391,9 +422,15 @@ KINDS: dict[str, Callable[[str], Any] | tuple[str, ...]] = {
     "name": lower_name,
     "pair": option,
     "source": source,
-    "lines": LINES,
+    "lines": PluginNames(LINES, _WRITERS),
+    "lines or ctm": PluginNames((*LINES, "ctm"), _WRITERS),
+    "lines or tables": PluginNames(tuple(dict.fromkeys((*LINES, *FORMATS))), _WRITERS),
     "tables": FORMATS,
-    "tests": (*TESTS, "all"),
+    "tests": PluginNames((*TESTS, "all"), "fstmetrics.signature:SIGNIFICANCE_TESTS"),
+    "layouts": PluginNames(
+        ("auto", "kaldi", "plain", "trn", "ctm", "stm", "tsv"),
+        "lattices.formats.references.ids:READERS",
+    ),
 }
 #: other words of a line, for argparse
 _USES: dict[str, dict[str, Any]] = {

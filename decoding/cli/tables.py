@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -324,6 +324,13 @@ def number_cell(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
+def _show_cell(value: object) -> str:
+    """Return a cell of a table for people: numbers with four digits after the point."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
 def tabular(columns: dict[str, list[Any]], format: str) -> bytes:
     """Return columns as ``csv`` or ``parquet``."""
     from decoding.frames import csv_bytes, parquet_bytes
@@ -350,28 +357,49 @@ def _parse_cells(cells: Iterable[str]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Report:
-    """What a command found, in all the forms in which it can be written.
+    """What a command found, in all the forms in which it can be written."""
 
-    Attributes
-    ----------
-    header, rows
-        The table for people and for LaTeX.
-    notes
-        What stands below it.
-    left
-        The columns that are aligned to the left.
-    tsv_rows
-        The table for programs, its header first.
-    content
-        The JSON document.
-    """
-
+    #: the table for people and for LaTeX
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+    #: what stands below it
     notes: Sequence[str]
+    #: the table for programs, its header first
     tsv_rows: Callable[[], Iterable[Sequence[str]]]
+    #: the JSON document
     content: Callable[[], dict[str, Any]]
+    #: the columns that are aligned to the left
     left: Sequence[int] = (0,)
+
+    @classmethod
+    def of_rows(
+        cls,
+        rows: Sequence[Mapping[str, Any]],
+        notes: Sequence[str],
+        *,
+        shown: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Report:
+        """Return a report of rows with the same columns, which are numbers and texts.
+
+        ``shown`` are other rows for people, such as rows of systems with a column for each metric.
+        """
+        visible = rows if shown is None else shown
+        header = list(visible[0]) if visible else []
+        return cls(
+            header,
+            [[_show_cell(value) for value in row.values()] for row in visible],
+            notes,
+            tsv_rows=lambda: [
+                list(rows[0]) if rows else [],
+                *([number_cell(value) for value in row.values()] for row in rows),
+            ],
+            content=lambda: {"rows": [{**row} for row in rows], "notes": [*notes]},
+            left=[
+                place
+                for place, name in enumerate(header)
+                if any(isinstance(row[name], str) for row in visible)
+            ],
+        )
 
     def write(self, format: str) -> bytes:
         """Return the report in one of the formats of tables."""

@@ -10,16 +10,48 @@ namespace {
 
 using namespace lattices;
 
-static_assert(sizeof(Line) == 2 * sizeof(double));
+// A list: its words and where each entry's begin.
+using ListColumns = std::pair<Ints, Ints>;
+using Weighable = std::variant<const LatticeColumns*, const ForestColumns*, ListColumns>;
 
-// The lines of a space: of its edges, and of the ends of a lattice.
+// How many lines a space has: of its edges, and of the ends of a lattice; of the entries of a list.
 std::int64_t num_lines(const Lattice& lattice) { return lattice.num_edges() + lattice.num_nodes(); }
 std::int64_t num_lines(const Forest& forest) { return forest.num_edges(); }
-
-std::span<const Line> lines_of(const Table<double>& table) {
-  if (table.shape(1) != 2) throw option_error("lines have two columns, intercepts and slopes");
-  return {reinterpret_cast<const Line*>(table.data()), table.shape(0)};
+std::int64_t num_lines(const ListColumns& list) {
+  return static_cast<std::int64_t>(list.second.shape(0)) - 1;
 }
+
+// Features in the rows of a sparse matrix, which are lines under weights + step * direction.
+struct FeatureRows {
+  std::span<const Index> bound, column;
+  std::span<const double> value, weight, way;
+
+  void check() const {
+    const auto size = static_cast<Index>(column.size());
+    if (bound.empty() || bound.front() != 0 || bound.back() != size ||
+        column.size() != value.size() || weight.size() != way.size() ||
+        !std::is_sorted(bound.begin(), bound.end())) {
+      throw option_error("a matrix of features or weights that do not fit it");
+    }
+    for (const Index each : column) {
+      if (each < 0 || each >= static_cast<Index>(weight.size())) {
+        throw option_error("a feature without a weight");
+      }
+    }
+  }
+  // The lines of some rows.
+  std::vector<Line> lines(std::int64_t first, std::int64_t last) const {
+    std::vector<Line> found(last - first);
+    for (std::int64_t row = first; row < last; ++row) {
+      Line& line = found[row - first];
+      for (Index entry = bound[row]; entry < bound[row + 1]; ++entry) {
+        line.intercept += value[entry] * weight[column[entry]];
+        line.slope += value[entry] * way[column[entry]];
+      }
+    }
+    return found;
+  }
+};
 
 template <class T>
 std::vector<T> joined(std::vector<Envelope>& parts, std::vector<T> Envelope::* column) {
@@ -76,68 +108,63 @@ auto give_envelopes(std::vector<Envelope> parts) {
 void bind_envelope(nb::module_& module) {
   module.def(
       "envelopes",
-      [](const std::vector<AnySpace>& spaces, const Table<double>& lines,
-         const Column<std::int64_t>& offset, int threads) {
-        const auto rows = lines_of(lines);
-        const auto bounds = view(offset);
-        if (bounds.size() != spaces.size() + 1) throw option_error("one more offset than spaces");
+      [](const std::vector<Weighable>& spaces, const std::tuple<Ints, Ints, Floats>& features,
+         const Column<std::int64_t>& offset, const Floats& weights, const Floats& direction,
+         int threads) {
+        const auto& [bound, column, value] = features;
+        const FeatureRows rows{view(bound), view(column), view(value), view(weights),
+                               view(direction)};
+        rows.check();
+        const auto begin = view(offset);
+        if (begin.size() != spaces.size() + 1) throw option_error("one more offset than spaces");
+        const auto num_rows = static_cast<std::int64_t>(rows.bound.size()) - 1;
         for (std::size_t at = 0; at < spaces.size(); ++at) {
-          const auto needed =
-              std::visit([](const auto* space) { return num_lines(*space); }, spaces[at]);
-          if (bounds[at] < 0 || bounds[at + 1] - bounds[at] != needed ||
-              bounds[at + 1] > static_cast<std::int64_t>(rows.size())) {
-            throw option_error("lines that do not fit the spaces");
+          const auto needed = std::visit(
+              [](const auto& space) {
+                if constexpr (std::is_pointer_v<std::decay_t<decltype(space)>>) {
+                  return num_lines(*space);
+                } else {
+                  return num_lines(space);
+                }
+              },
+              spaces[at]);
+          if (begin[at] < 0 || begin[at + 1] - begin[at] != needed || begin[at + 1] > num_rows) {
+            throw option_error("features that do not fit the spaces");
           }
         }
         const auto search = [&](std::size_t at, Envelope& found, Poll& poll) {
-          const auto own = rows.subspan(bounds[at], bounds[at + 1] - bounds[at]);
-          found = std::visit(
-              [&](const auto* space) { return EnvelopeSearch(*space, own).run(poll); }, spaces[at]);
+          auto lines = rows.lines(begin[at], begin[at + 1]);
+          if (const auto* list = std::get_if<ListColumns>(&spaces[at])) {
+            found = list_envelope(lines, view(list->first), view(list->second));
+          } else if (const auto* lattice = std::get_if<const LatticeColumns*>(&spaces[at])) {
+            found = EnvelopeSearch<Lattice>(**lattice, std::move(lines)).run(poll);
+          } else {
+            const auto& forest = *std::get<const ForestColumns*>(spaces[at]);
+            found = EnvelopeSearch<Forest>(forest, std::move(lines)).run(poll);
+          }
         };
         return give_envelopes(search_batch<Envelope>(spaces.size(), threads, search));
       },
-      "spaces"_a, "lines"_a, "offset"_a, "threads"_a,
-      "Return the envelopes of lattices and forests, end to end: where each begins, slopes,\n"
-      "intercepts, steps, edges and words of the segments; then the first space of which there is\n"
-      "none, and why.");
-  module.def("feature_lines",
-             native([](std::span<const Index> bound, std::span<const Index> column,
-                       std::span<const double> value, std::span<const double> weight,
-                       std::span<const double> way) {
-               if (bound.empty() || bound.back() != static_cast<Index>(column.size()) ||
-                   column.size() != value.size() || weight.size() != way.size()) {
-                 throw option_error("a matrix of features or weights that do not fit it");
-               }
-               for (const Index each : column) {
-                 if (each < 0 || each >= static_cast<Index>(weight.size())) {
-                   throw option_error("a feature without a weight");
-                 }
-               }
-               Grid<double> lines{std::vector<double>(2 * (bound.size() - 1)), bound.size() - 1, 2};
-               for (std::size_t row = 0; row < lines.rows; ++row) {
-                 double intercept = 0.0, slope = 0.0;
-                 for (Index entry = bound[row]; entry < bound[row + 1]; ++entry) {
-                   intercept += value[entry] * weight[column[entry]];
-                   slope += value[entry] * way[column[entry]];
-                 }
-                 lines.values[2 * row] = intercept;
-                 lines.values[2 * row + 1] = slope;
-               }
-               return lines;
-             }),
-             "bounds"_a, "columns"_a, "values"_a, "weights"_a, "direction"_a,
-             "Return the intercept and the slope of each row of a sparse matrix of features.");
-  module.def(
-      "list_envelope",
-      [](const Table<double>& lines, const Ints& label, const Ints& offset) {
-        const auto rows = lines_of(lines);
-        if (offset.shape(0) != rows.size() + 1) throw option_error("lines that do not fit a list");
-        std::vector<Envelope> found(1);
-        found[0] = unlocked([&] { return list_envelope(rows, view(label), view(offset)); });
-        return give_envelopes(std::move(found));
-      },
-      "lines"_a, "label"_a, "offset"_a,
-      "Return the envelope of the entries of a list, as `envelopes` does.");
+      "spaces"_a, "features"_a, "offset"_a, "weights"_a, "direction"_a, "threads"_a,
+      "Return the envelopes of lattices, forests and lists (words, offsets) along a line of "
+      "weights,\n"
+      "end to end: where each begins, slopes, intercepts, steps, edges and words of the segments;\n"
+      "then the first space of which there is none, and why. Space i has the rows of features "
+      "from\n"
+      "offset[i] up to offset[i + 1].");
+  nb::class_<SentenceNumbers>(
+      module, "SentenceNumbers",
+      "Numbers of sentences, the same for the same words of the same space.")
+      .def(nb::init<>())
+      .def(
+          "number",
+          [](SentenceNumbers& known, const Ints& count, const Ints& words, const Ints& offset) {
+            auto found = known.number(view(count), view(words), view(offset));
+            return give_all(found.number, found.fresh);
+          },
+          "count"_a, "words"_a, "offset"_a,
+          "Return the number of each sentence, those of space i from count[i] up to count[i + 1],\n"
+          "and the places of those that are new, in their order.");
 }
 
 }  // namespace decoding

@@ -10,6 +10,10 @@
 // to a segment of each tail, so that a hypothesis is known by one number. (Macherey et al. 2008 for
 // lattices, Kumar et al. 2009 for forests.)
 //
+// A state of a lattice with one arc into it has the envelope of the state before, moved by the line
+// of the arc. No envelope is kept for it, only how far it is moved from the last state that has one
+// (its anchor): seven states of eight, in lattices of phrases.
+//
 // Sums are exact. Slopes and intercepts are rounded once, to multiples of a power of two that is so
 // coarse that no sum along a hypothesis needs more than the 53 bits of a double. Parallel lines are
 // then parallel, equal lines are equal, whatever the order of the edges, and a step where two lines
@@ -18,6 +22,8 @@
 // Cost: O(edges times segments of a node); a node has at most as many segments as there are edges
 // at and below it, and a few dozen in practice.
 #pragma once
+
+#include <tsl/robin_map.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +35,7 @@
 #include <utility>
 #include <vector>
 
-#include "lattices/native/inside.hpp"
+#include "lattices/native/interning.hpp"
 #include "lattices/native/poll.hpp"
 #include "lattices/native/semirings.hpp"
 #include "lattices/native/spaces.hpp"
@@ -73,9 +79,15 @@ inline double quantum(double bound) {
   return std::ldexp(1.0, std::max(exponent - 51, -1021));
 }
 
-// Put a line on the right end of an envelope of smaller slopes. A line that is highest in one point
-// only, where others cross, has no segment.
-inline void push(std::vector<Segment>& envelope, Segment line) {
+// Put a line on the right end of an envelope of smaller slopes; tell whether it is there. A line
+// that is highest in one point only, where others cross, has no segment. If the line on the right
+// end is the one before it in an envelope that both come from (`follows`), the step where they
+// cross is known.
+inline bool push(std::vector<Segment>& envelope, Segment line, bool follows = false) {
+  if (follows && line.left > envelope.back().left) {
+    envelope.push_back(line);
+    return true;
+  }
   line.left = kMinusInfinity;
   while (!envelope.empty()) {
     const Segment& top = envelope.back();
@@ -84,26 +96,46 @@ inline void push(std::vector<Segment>& envelope, Segment line) {
     envelope.pop_back();
     line.left = kMinusInfinity;
   }
-  if (line.left < kInfinity) envelope.push_back(line);
+  if (line.left == kInfinity) return false;
+  envelope.push_back(line);
+  return true;
 }
 
-// The maximum of two envelopes; of equal lines the first one's.
-inline void merge(std::span<const Segment> one, std::span<const Segment> other,
-                  std::vector<Segment>& result) {
+// The maximum of two envelopes; of equal lines the first one's. `moved(i)` is segment i of `other`
+// ones.
+template <class Moved>
+void merge(std::span<const Segment> one, std::size_t other, const Moved& moved,
+           std::vector<Segment>& result) {
   result.clear();
   std::size_t left = 0, right = 0;
-  while (left < one.size() || right < other.size()) {
-    bool first =
-        right == other.size() || (left < one.size() && one[left].slope <= other[right].slope);
-    if (first && right < other.size() && one[left].slope == other[right].slope) {
-      if (one[left].intercept < other[right].intercept) {
-        first = false;
-        ++left;
+  Segment next = moved(0);
+  // which of the two the right end is from, if the next line of that one follows it
+  int run = 0;
+  const auto skip = [&](int side) {
+    if (run == side) run = 0;
+    if (side == 1) {
+      ++left;
+    } else if (++right < other) {
+      next = moved(right);
+    }
+  };
+  while (left < one.size() || right < other) {
+    int side = right == other || (left < one.size() && one[left].slope <= next.slope) ? 1 : 2;
+    if (side == 1 && right < other && one[left].slope == next.slope) {
+      if (one[left].intercept < next.intercept) {
+        skip(1);
+        side = 2;
       } else {
-        ++right;
+        skip(2);
       }
     }
-    push(result, first ? one[left++] : other[right++]);
+    const bool kept = push(result, side == 1 ? one[left] : next, run == side);
+    run = kept ? side : 0;
+    if (side == 1) {
+      ++left;
+    } else if (++right < other) {
+      next = moved(right);
+    }
   }
 }
 
@@ -111,22 +143,34 @@ template <lattices::Graph G>
 class EnvelopeSearch {
  public:
   // `lines` has a row for each edge; of a lattice, then one for each state, the lines of ends.
-  EnvelopeSearch(const G& graph, std::span<const Line> lines) : graph_(graph) {
-    lines_.assign(lines.begin(), lines.end());
-  }
+  EnvelopeSearch(const G& graph, std::vector<Line> lines)
+      : graph_(graph), lines_(std::move(lines)) {}
 
   Envelope run(lattices::Poll& poll) {
     Envelope found;
     found.problem = round();
     if (found.problem != EnvelopeProblem::None) return found;
     begin_.assign(graph_.num_nodes() + 1, 0);
+    if constexpr (kLattice) chains_.resize(graph_.num_nodes());
     for (Index node = 0; node < graph_.num_nodes(); ++node) {
+      if constexpr (kLattice) {
+        if (const Index arc = only_arc(node); arc >= 0) {
+          chains_[node] = chains_[graph_.src[arc]].longer(lines_[arc]);
+          begin_[node + 1] = begin_[node];
+          continue;
+        }
+        chains_[node] = {node, 0, {}};
+      }
       best_.clear();
       below_here_.clear();
       if (graph_.begins(node)) best_.push_back({0.0, 0.0, kMinusInfinity, -1, 0, 0});
       for (const Index edge : graph_.incoming(node)) {
         poll(best_.size());
-        add(edge);
+        if constexpr (kLattice) {
+          add(edge, graph_.src[edge], lines_[edge]);
+        } else {
+          add(edge);
+        }
       }
       keep(node);
     }
@@ -137,33 +181,60 @@ class EnvelopeSearch {
  private:
   static constexpr bool kLattice = std::is_base_of_v<lattices::Lattice, G>;
 
+  // The state that a chain of arcs, each the only one into its state, leads from, and how many arcs
+  // it has and their line.
+  struct Chain {
+    Index anchor = 0, length = 0;
+    Line line;
+
+    Chain longer(const Line& by) const {
+      return {anchor, length + 1, {line.intercept + by.intercept, line.slope + by.slope}};
+    }
+  };
+
+  // The only arc into a state, -1 if there are several or none.
+  Index only_arc(Index state) const {
+    const auto arcs = graph_.incoming(state);
+    return arcs.size() == 1 && !graph_.begins(state) ? arcs[0] : -1;
+  }
+
   // Round lines so that sums are exact, or say that they would overflow.
   EnvelopeProblem round() {
-    const Index edges = graph_.num_edges();
-    double units[2];
-    for (const int side : {0, 1}) {
-      const auto part = [side](const Line& line) {
-        return side == 0 ? line.intercept : line.slope;
-      };
-      std::vector<double> weight(edges);
-      for (Index edge = 0; edge < edges; ++edge) weight[edge] = std::abs(part(lines_[edge]));
-      const auto most = lattices::inside_scores<lattices::Viterbi>(graph_, weight);
-      double bound = kMinusInfinity;
-      if constexpr (kLattice) {
-        for (Index state = 0; state < graph_.num_nodes(); ++state) {
-          if (graph_.final[state] == kMinusInfinity) continue;
-          bound = std::max(bound, most[state] + std::abs(part(lines_[edges + state])));
-        }
-      } else {
-        bound = most[graph_.root];
+    // the most that sums along a hypothesis can come to: of intercepts, and of slopes
+    const auto size = [](const Line& line) {
+      return Line{std::abs(line.intercept), std::abs(line.slope)};
+    };
+    const Line none{kMinusInfinity, kMinusInfinity};
+    const auto raise = [](Line& most, const Line& by) {
+      most.intercept = std::max(most.intercept, by.intercept);
+      most.slope = std::max(most.slope, by.slope);
+    };
+    const auto plus = [](const Line& one, const Line& other) {
+      return Line{one.intercept + other.intercept, one.slope + other.slope};
+    };
+    std::vector<Line> most(graph_.num_nodes(), none);
+    Line bound = none;
+    for (Index node = 0; node < graph_.num_nodes(); ++node) {
+      if (graph_.begins(node)) most[node] = {};
+      for (const Index edge : graph_.incoming(node)) {
+        Line sum = size(lines_[edge]);
+        for (const Index tail : graph_.tails(edge)) sum = plus(sum, most[tail]);
+        raise(most[node], sum);
       }
-      if (bound == kMinusInfinity) return EnvelopeProblem::NoPath;
-      if (!(bound < 1e300)) return EnvelopeProblem::TooLarge;
-      units[side] = quantum(bound);
+      if constexpr (kLattice) {
+        if (graph_.final[node] > kMinusInfinity) {
+          raise(bound, plus(most[node], size(lines_[graph_.num_edges() + node])));
+        }
+      }
     }
+    if constexpr (!kLattice) bound = most[graph_.root];
+    if (bound.slope == kMinusInfinity) return EnvelopeProblem::NoPath;
+    if (!(bound.intercept < 1e300 && bound.slope < 1e300)) return EnvelopeProblem::TooLarge;
+    // in doubles as large as these, neighbours are one quantum apart: additions round to multiples
+    const Line coarse{0x1.8p52 * quantum(bound.intercept), 0x1.8p52 * quantum(bound.slope)};
     for (Line& line : lines_) {
-      line.intercept = std::rint(line.intercept / units[0]) * units[0];
-      line.slope = std::rint(line.slope / units[1]) * units[1];
+      line.intercept = (line.intercept + coarse.intercept) - coarse.intercept;
+      line.slope = (line.slope + coarse.slope) - coarse.slope;
     }
     return EnvelopeProblem::None;
   }
@@ -172,7 +243,30 @@ class EnvelopeSearch {
     return std::span(pool_).subspan(begin_[node], begin_[node + 1] - begin_[node]);
   }
 
-  // Merge the hypotheses of an edge into those of its head.
+  // Merge the hypotheses that go from a state by an arc of this line, or by a final state's end.
+  void add(Index edge, Index tail, const Line& by) {
+    const auto [anchor, length, line] = chains_[tail].longer(by);
+    const auto below = segments(anchor);
+    if (below.empty()) return;
+    const auto moved = [&](std::size_t at) {
+      const Segment& each = below[at];
+      // a shifted envelope turns where it turned before
+      return Segment{each.slope + line.slope,
+                     each.intercept + line.intercept,
+                     each.left,
+                     edge,
+                     begin_[anchor] + static_cast<Index>(at),
+                     each.edges + length};
+    };
+    if (best_.empty()) {
+      for (std::size_t at = 0; at < below.size(); ++at) best_.push_back(moved(at));
+    } else {
+      merge(best_, below.size(), moved, spare_);
+      best_.swap(spare_);
+    }
+  }
+
+  // Merge the hypotheses of an edge of a forest into those of its head.
   void add(Index edge) {
     const auto tails = graph_.tails(edge);
     fresh_.clear();
@@ -191,7 +285,7 @@ class EnvelopeSearch {
     if (best_.empty()) {
       best_.swap(fresh_);
     } else {
-      merge(best_, fresh_, spare_);
+      merge(best_, fresh_.size(), [&](std::size_t at) { return fresh_[at]; }, spare_);
       best_.swap(spare_);
     }
   }
@@ -237,9 +331,9 @@ class EnvelopeSearch {
   // Keep the envelope of a node, and of the segments below it those that it uses.
   void keep(Index node) {
     for (Segment segment : best_) {
-      const Index from = segment.below;
-      segment.below = static_cast<Index>(below_.size());
-      if (segment.edge >= 0) {
+      if constexpr (!kLattice) {
+        const Index from = segment.below;
+        segment.below = static_cast<Index>(below_.size());
         const auto arity = graph_.tails(segment.edge).size();
         below_.insert(below_.end(), below_here_.begin() + from,
                       below_here_.begin() + from + static_cast<std::ptrdiff_t>(arity));
@@ -253,17 +347,11 @@ class EnvelopeSearch {
   void finish(Envelope& found) {
     best_.clear();
     if constexpr (kLattice) {
+      // an end is an arc of its own, of a number behind all others
       for (Index state = 0; state < graph_.num_nodes(); ++state) {
-        if (graph_.final[state] == kMinusInfinity || segments(state).empty()) continue;
-        const Line& end = lines_[graph_.num_edges() + state];
-        fresh_.clear();
-        for (Segment each : segments(state)) {
-          each.slope += end.slope;
-          each.intercept += end.intercept;
-          fresh_.push_back(each);
-        }
-        merge(best_, fresh_, spare_);
-        best_.swap(spare_);
+        if (graph_.final[state] == kMinusInfinity) continue;
+        const Index end = graph_.num_edges() + state;
+        add(end, state, lines_[end]);
       }
     } else {
       const auto root = segments(graph_.root);
@@ -289,9 +377,16 @@ class EnvelopeSearch {
     if constexpr (kLattice) {
       const auto first_edge = static_cast<std::ptrdiff_t>(found.edges.size());
       const auto first_word = static_cast<std::ptrdiff_t>(found.words.size());
-      for (const Segment* at = &last; at->edge >= 0; at = &pool_[below_[at->below]]) {
-        found.edges.push_back(at->edge);
-        if (graph_.label[at->edge] != 0) found.words.push_back(graph_.label[at->edge]);
+      for (const Segment* at = &last; at->edge >= 0; at = &pool_[at->below]) {
+        for (Index arc = at->edge; arc >= 0;) {
+          if (arc < graph_.num_edges()) {
+            found.edges.push_back(arc);
+            if (graph_.label[arc] != 0) found.words.push_back(graph_.label[arc]);
+            arc = only_arc(graph_.src[arc]);
+          } else {
+            arc = only_arc(arc - graph_.num_edges());
+          }
+        }
       }
       std::reverse(found.edges.begin() + first_edge, found.edges.end());
       std::reverse(found.words.begin() + first_word, found.words.end());
@@ -330,6 +425,7 @@ class EnvelopeSearch {
   // all segments, node by node; those of node v from begin_[v] up to begin_[v + 1]
   std::vector<Segment> pool_;
   std::vector<Index> begin_, below_;
+  std::vector<Chain> chains_;
   // of the node under way
   std::vector<Segment> best_, fresh_, spare_;
   std::vector<Index> below_here_, at_;
@@ -339,6 +435,18 @@ class EnvelopeSearch {
 // its own.
 inline Envelope list_envelope(std::span<const Line> lines, std::span<const Index> label,
                               std::span<const Index> offset) {
+  Envelope found;
+  for (const Line& line : lines) {
+    // written so that NaN is too large
+    if (!(std::max(std::abs(line.intercept), std::abs(line.slope)) < 1e300)) {
+      found.problem = EnvelopeProblem::TooLarge;
+      return found;
+    }
+  }
+  if (lines.empty()) {
+    found.problem = EnvelopeProblem::NoPath;
+    return found;
+  }
   std::vector<Index> order(lines.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](Index one, Index other) {
@@ -352,7 +460,6 @@ inline Envelope list_envelope(std::span<const Line> lines, std::span<const Index
     if (at > 0 && line.slope == lines[order[at - 1]].slope) continue;
     push(best, {line.slope, line.intercept, 0.0, order[at], 0, 1});
   }
-  Envelope found;
   for (const Segment& each : best) {
     found.slope.push_back(each.slope);
     found.intercept.push_back(each.intercept);
@@ -365,5 +472,38 @@ inline Envelope list_envelope(std::span<const Line> lines, std::span<const Index
   }
   return found;
 }
+
+// Sentences by number, counted from 0 in the order in which they came; the same words of two spaces
+// have two numbers.
+class SentenceNumbers {
+ public:
+  struct Found {
+    std::vector<Index> number, fresh;
+  };
+
+  Found number(std::span<const Index> count, std::span<const Index> words,
+               std::span<const Index> offset) {
+    Found found;
+    for (std::size_t space = 0; space + 1 < count.size(); ++space) {
+      for (Index at = count[space]; at < count[space + 1]; ++at) {
+        key_.assign(1, static_cast<Index>(space));
+        key_.insert(key_.end(), words.begin() + offset[at], words.begin() + offset[at + 1]);
+        const auto [place, is_new] = known_.try_emplace(key_, static_cast<Index>(known_.size()));
+        found.number.push_back(place->second);
+        if (is_new) found.fresh.push_back(at);
+      }
+    }
+    return found;
+  }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const std::vector<Index>& key) const {
+      return lattices::hash_bytes(key.data(), key.size() * sizeof(Index));
+    }
+  };
+  tsl::robin_map<std::vector<Index>, Index, Hash> known_;
+  std::vector<Index> key_;
+};
 
 }  // namespace decoding

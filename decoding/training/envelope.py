@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from decoding._native import envelopes, feature_lines, list_envelope
+from decoding._native import SentenceNumbers, envelopes
 from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import nbest_stats
 from lattices.algorithms import sample_paths
 from lattices.algorithms.kbest import explain_too_many_edges
 from lattices.algorithms.paths import explain_no_path
-from lattices.arrays import Array, FloatColumn, IntColumn, column, floats, ints
+from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
@@ -32,37 +32,27 @@ from lattices.spaces.features import (
     weight_vector,
     widen_rows,
 )
-from lattices.vocabulary import Vocabulary
 
 # what may be wrong with a space
-_NO_PATH, _TOO_LARGE, _TOO_MANY_EDGES = 1, 2, 3
+_TOO_LARGE, _TOO_MANY_EDGES = 2, 3
 
 
 @dataclass(frozen=True, eq=False)
 class Envelope:
-    """The best hypotheses of a space along a line of weights, from left to right.
-
-    Attributes
-    ----------
-    space : Lattice, NBest or Forest
-    slope, intercept : float64 columns, one entry a segment
-        The score of the segment's hypothesis at a step is ``intercept + step * slope``; slopes
-        ascend.
-    left : float64 column
-        The step where each segment begins; the first begins at ``-inf``.
-    arcs, arc_offset : int32 columns
-        The hypothesis of segment ``i`` is ``arcs[arc_offset[i]:arc_offset[i + 1]]``: arcs of a
-        lattice, edges of a forest, or the one entry of a list.
-    words, word_offset : int32 columns
-        Its words, as numbers of the space's vocabulary.
-    """
+    """The best hypotheses of a space along a line of weights, from left to right."""
 
     space: Space
+    #: the score of the segment's hypothesis at a step is ``intercept + step * slope``; slopes
+    #: ascend
     slope: FloatColumn
     intercept: FloatColumn
+    #: the step where each segment begins; the first begins at ``-inf``
     left: FloatColumn
+    #: the hypothesis of segment ``i`` is ``arcs[arc_offset[i]:arc_offset[i + 1]]``: arcs of a
+    #: lattice, edges of a forest, or the one entry of a list
     arcs: IntColumn
     arc_offset: IntColumn
+    #: its words, as numbers of the space's vocabulary
     words: IntColumn
     word_offset: IntColumn
 
@@ -101,8 +91,9 @@ def envelope(space: Space, weights: Weights, direction: Weights) -> Envelope:
     [(('a',), -inf), (('the',), 1.0)]
     """
     sides = [weight_vector(each, space.feature_names) for each in (weights, direction)]
-    lines = feature_lines(*matrix_columns(feature_rows(space)), *sides)
-    return next(envelopes_of_lines([space], lines, [0, len(lines)]))
+    rows = feature_rows(space)
+    found = WeightedRows([space], rows, [0, rows.shape[0]])
+    return next(iter(found.envelopes(sides[0], sides[1])))
 
 
 def feature_rows(space: Space) -> FeatureMatrix:
@@ -119,70 +110,77 @@ def feature_rows(space: Space) -> FeatureMatrix:
     return vstack([space.features, last], format="csr")
 
 
-def envelopes_of_lines(
-    spaces: Sequence[Space], lines: Array, offset: Sequence[int], workers: int = 1
-) -> Iterator[Envelope]:
-    """Iterate over the envelopes of spaces whose rows have the intercepts and slopes ``lines``.
+class WeightedRows:
+    """Spaces with the rows of their features, to be searched along many lines of weights.
 
-    Space ``i`` has the rows from ``offset[i]`` up to ``offset[i + 1]``, one for each row of
-    :func:`feature_rows`. All lattices and forests are searched in one native call, in
-    ``workers`` threads.
+    Space ``i`` has the rows from ``offset[i]`` up to ``offset[i + 1]``, as of
+    :func:`feature_rows`.
     """
-    lines = column(lines, np.float64)
-    graphs = [number for number, space in enumerate(spaces) if not isinstance(space, NBest)]
-    found = iter(_make_graph_envelopes(spaces, graphs, lines, offset, workers) if graphs else ())
-    for number, space in enumerate(spaces):
-        if isinstance(space, NBest):
-            yield _make_list_envelope(space, lines[offset[number] : offset[number + 1]])
-        else:
-            yield next(found)
 
+    def __init__(
+        self, spaces: Sequence[Space], features: FeatureMatrix, offset: Sequence[int]
+    ) -> None:
+        self.spaces, self.features, self.offset = spaces, features, offset
+        self._columns = matrix_columns(features)
+        self._bounds = np.array(offset, np.int64)
+        self._handles = [
+            (space.label, space.offset) if isinstance(space, NBest) else space.columns
+            for space in spaces
+        ]
 
-def _make_graph_envelopes(
-    spaces: Sequence[Space], graphs: list[int], lines: Array, offset: Sequence[int], workers: int
-) -> Iterator[Envelope]:
-    if len(graphs) < len(spaces):
-        parts = [lines[offset[number] : offset[number + 1]] for number in graphs]
-        lines = np.concatenate(parts)
-        offset = np.cumsum([0, *map(len, parts)]).tolist()
-    chosen: list[Any] = [spaces[number] for number in graphs]
-    handles = [space.columns for space in chosen]
-    found = envelopes(handles, lines, np.array(offset, np.int64), workers)
-    culprit, problem = found[-2:]
-    if problem == _NO_PATH:
-        raise explain_no_path(chosen[culprit])
-    if problem == _TOO_LARGE:
-        name = chosen[culprit].id
-        raise SpaceError(f"the scores of space {name!r} are too large to be added up")
-    if problem == _TOO_MANY_EDGES:
-        raise explain_too_many_edges(chosen[culprit])
-    return _cut(chosen, *found[:-2])
-
-
-def _make_list_envelope(nbest: NBest, lines: FloatColumn) -> Envelope:
-    if not len(nbest):
-        raise SpaceError(f"n-best list {nbest.id!r} is empty")
-    if not np.abs(lines).max() < 1e300:
-        raise SpaceError(f"the scores of n-best list {nbest.id!r} are too large")
-    return next(_cut([nbest], *list_envelope(lines, nbest.label, nbest.offset)[:-2]))
-
-
-def _cut(spaces: Sequence[Space], count: Array, *columns: Array) -> Iterator[Envelope]:
-    """Iterate over the envelopes whose columns stand end to end."""
-    slope, intercept, left, arcs, arc_offset, words, word_offset = map(_read_only, columns)
-    for space, (first, last) in zip(spaces, pairwise(count.tolist()), strict=True):
-        arc_bounds = arc_offset[first : last + 1]
-        word_bounds = word_offset[first : last + 1]
-        yield Envelope(
-            space,
-            slope[first:last],
-            intercept[first:last],
-            left[first:last],
-            arcs[arc_bounds[0] : arc_bounds[-1]],
-            arc_bounds - arc_bounds[0],
-            words[word_bounds[0] : word_bounds[-1]],
-            word_bounds - word_bounds[0],
+    def envelopes(
+        self, weights: FloatColumn, direction: FloatColumn, workers: int = 1
+    ) -> Envelopes:
+        """Search all spaces along a line, in one native call on so many threads."""
+        found: Any = envelopes(
+            self._handles, self._columns, self._bounds, weights, direction, workers
         )
+        culprit, problem = found[-2:]
+        if problem:
+            raise _explain(self.spaces[culprit], problem)
+        return Envelopes(self.spaces, *map(_read_only, found[:-2]))
+
+
+def _explain(space: Any, problem: int) -> SpaceError:
+    """Return why a space has no envelope."""
+    if problem == _TOO_LARGE:
+        return SpaceError(f"the scores of space {space.id!r} are too large to be added up")
+    if problem == _TOO_MANY_EDGES:
+        return explain_too_many_edges(space)
+    if isinstance(space, NBest):
+        return SpaceError(f"n-best list {space.id!r} is empty")
+    return explain_no_path(space)
+
+
+@dataclass(frozen=True, eq=False)
+class Envelopes:
+    """The envelopes of several spaces, end to end: those of space ``i`` from ``count[i]`` on."""
+
+    spaces: Sequence[Space]
+    count: IntColumn
+    slope: FloatColumn
+    intercept: FloatColumn
+    left: FloatColumn
+    arcs: IntColumn
+    arc_offset: IntColumn
+    words: IntColumn
+    word_offset: IntColumn
+
+    def __iter__(self) -> Iterator[Envelope]:
+        """Iterate over the envelopes of the spaces."""
+        for space, (first, last) in zip(self.spaces, pairwise(self.count.tolist()), strict=True):
+            arc_bounds = self.arc_offset[first : last + 1]
+            word_bounds = self.word_offset[first : last + 1]
+            yield Envelope(
+                space,
+                self.slope[first:last],
+                self.intercept[first:last],
+                self.left[first:last],
+                self.arcs[arc_bounds[0] : arc_bounds[-1]],
+                arc_bounds - arc_bounds[0],
+                self.words[word_bounds[0] : word_bounds[-1]],
+                word_bounds - word_bounds[0],
+            )
 
 
 def _read_only(array: Array) -> Array:
@@ -195,61 +193,77 @@ _DRAWN = 32
 
 
 class SentenceStats:
-    """The statistics of one segment's sentences, computed when they are first asked for."""
+    """The statistics of the sentences of spaces, computed when they are first asked for."""
 
-    def __init__(self, evaluator: Evaluator, vocabulary: Vocabulary) -> None:
-        self._evaluator, self._vocabulary = evaluator, vocabulary
-        self._row: dict[bytes, int] = {}
-        self._rows = np.empty((0, len(evaluator.metric.stat_names)))
+    def __init__(self, spaces: Sequence[Space], evaluators: Sequence[Evaluator]) -> None:
+        self._judges = [
+            (evaluator, space.vocabulary)
+            for evaluator, space in zip(evaluators, spaces, strict=True)
+        ]
+        self._forget()
 
-    def serves(self, evaluator: Evaluator, vocabulary: Vocabulary) -> bool:
-        """Tell whether the statistics are those that another evaluator would give."""
-        mine = self._evaluator
-        return self._vocabulary is vocabulary and (
-            mine is evaluator
-            or (mine.metric == evaluator.metric and mine.references == evaluator.references)
+    def _forget(self) -> None:
+        self._numbers = SentenceNumbers()
+        self._known = 0
+        self._rows = np.empty((0, len(self._judges[0][0].metric.stat_names)))
+
+    def serves(self, spaces: Sequence[Space], evaluators: Sequence[Evaluator]) -> bool:
+        """Tell whether the statistics are those that other evaluators would give."""
+        return len(spaces) == len(self._judges) and all(
+            vocabulary is space.vocabulary
+            and (
+                mine is other
+                or (mine.metric == other.metric and mine.references == other.references)
+            )
+            for (mine, vocabulary), space, other in zip(
+                self._judges, spaces, evaluators, strict=True
+            )
         )
 
-    def rows(self, words: IntColumn, offset: IntColumn) -> FloatColumn:
-        """Return one row for each sentence ``words[offset[i]:offset[i + 1]]``."""
-        raw, bounds = words.tobytes(), (words.itemsize * offset).tolist()
-        keys = [raw[begin:end] for begin, end in pairwise(bounds)]
-        fresh = [key for key in dict.fromkeys(keys) if key not in self._row]
-        if fresh:
-            self._add(fresh)
-        get = self._row.__getitem__
-        found: FloatColumn = self._rows[[get(key) for key in keys]]
-        return found
+    def rows(self, found: Envelopes) -> FloatColumn:
+        """Return one row for each sentence of the envelopes of these spaces."""
+        number, fresh = self._numbers.number(found.count, found.words, found.word_offset)
+        if len(fresh):
+            try:
+                self._add(found, fresh)
+            except BaseException:
+                # the sentences have numbers already, but no rows
+                self._forget()
+                raise
+        rows: FloatColumn = self._rows[number]
+        return rows
 
-    def _add(self, keys: Sequence[bytes]) -> None:
-        label = np.frombuffer(b"".join(keys), dtype=np.int32)
-        sizes = [len(key) // label.itemsize for key in keys]
-        nbest = NBest(
-            self._vocabulary,
-            ints(label),
-            ints(np.cumsum([0, *sizes])),
-            floats(np.zeros(len(keys))),
+    def _add(self, found: Envelopes, fresh: IntColumn) -> None:
+        """Compute the rows of sentences that are new, in their order."""
+        end = self._known + len(fresh)
+        if end > len(self._rows):
+            more = np.empty((max(end, 2 * len(self._rows)), self._rows.shape[1]))
+            more[: self._known] = self._rows[: self._known]
+            self._rows = more
+        bounds = found.word_offset
+        places, first = np.unique(
+            np.searchsorted(found.count, fresh, side="right") - 1, return_index=True
         )
-        first = len(self._row)
-        self._rows = np.concatenate((self._rows, nbest_stats(self._evaluator, nbest)))
-        self._row.update(zip(keys, range(first, first + len(keys)), strict=True))
+        for place, some in zip(places.tolist(), np.split(fresh, first[1:]), strict=True):
+            evaluator, vocabulary = self._judges[place]
+            sizes = bounds[some + 1] - bounds[some]
+            offset = np.concatenate(([0], np.cumsum(sizes)))
+            words = np.arange(offset[-1]) + np.repeat(bounds[some] - offset[:-1], sizes)
+            nbest = NBest(
+                vocabulary, ints(found.words[words]), ints(offset), floats(np.zeros(len(some)))
+            )
+            self._rows[self._known : self._known + len(some)] = nbest_stats(evaluator, nbest)
+            self._known += len(some)
 
 
 class Turns(NamedTuple):
-    """Where the corpus changes along a line.
+    """Where the corpus changes along a line."""
 
-    Attributes
-    ----------
-    base : float64 column
-        The statistics of the corpus far to the left, before all turns.
-    step : float64 column
-        Where some segment's best sentence changes to one with other statistics, in order.
-    change : float64 array, one row a turn
-        What is added to the statistics there.
-    """
-
+    #: the statistics of the corpus far to the left, before all turns
     base: FloatColumn
+    #: where some segment's best sentence changes to one with other statistics, in order
     step: FloatColumn
+    #: what is added to the statistics there
     change: FloatColumn
 
 
@@ -257,7 +271,8 @@ class EnvelopeCorpus:
     """Spaces with their evaluators, made ready for many lines of weights.
 
     The features of all spaces stand in one sparse matrix, so that a line costs one product; and
-    the statistics of a sentence are computed once, however often it is best.
+    the statistics of a sentence are computed once, however often it is best. Lines are searched in
+    ``workers`` threads.
 
     Attributes
     ----------
@@ -282,11 +297,13 @@ class EnvelopeCorpus:
         evaluators: Sequence[Evaluator],
         *,
         earlier: EnvelopeCorpus | None = None,
+        workers: int = 1,
     ) -> None:
         if len(spaces) != len(evaluators):
             raise OptionError(f"{len(spaces)} spaces, but {len(evaluators)} evaluators")
         if not spaces:
             raise OptionError("there are no spaces to train on")
+        self._workers = workers
         self.spaces = tuple(spaces)
         self.evaluators = tuple(evaluators)
         if any(evaluator.metric != self.metric for evaluator in self.evaluators):
@@ -302,15 +319,11 @@ class EnvelopeCorpus:
         self._features = vstack(blocks, format="csr")
         # sums in one order, however the spaces were read
         self._features.sort_indices()
-        known: Sequence[SentenceStats | None] = [None] * len(spaces)
-        if earlier is not None and len(earlier.spaces) == len(spaces):
-            known = earlier._stats
-        self._stats: list[SentenceStats] = [
-            before
-            if before is not None and before.serves(evaluator, space.vocabulary)
-            else SentenceStats(evaluator, space.vocabulary)
-            for before, space, evaluator in zip(known, spaces, evaluators, strict=True)
-        ]
+        self._rows = WeightedRows(self.spaces, self._features, self._offset)
+        known: SentenceStats | None = None if earlier is None else earlier._stats
+        if known is None or not known.serves(self.spaces, self.evaluators):
+            known = SentenceStats(self.spaces, self.evaluators)
+        self._stats: SentenceStats = known
 
     @property
     def metric(self) -> Metric:
@@ -345,19 +358,14 @@ class EnvelopeCorpus:
         """Return weights by name."""
         return dict(zip(self.names, vector.tolist(), strict=True))
 
-    def envelopes(self, weights: Weights, direction: Weights) -> Iterator[Envelope]:
-        """Iterate over the envelopes of the spaces."""
-        sides = self.vector(weights), self.vector(direction)
-        lines = feature_lines(*matrix_columns(self._features), *sides)
-        return envelopes_of_lines(self.spaces, lines, self._offset)
+    def envelopes(self, weights: Weights, direction: Weights) -> Envelopes:
+        """Return the envelopes of the spaces."""
+        return self._rows.envelopes(self.vector(weights), self.vector(direction), self._workers)
 
     def turns(self, weights: Weights, direction: Weights) -> Turns:
         """Return where the statistics of the corpus change along a line, and how."""
-        rows, left = [], []
-        for found, stats in zip(self.envelopes(weights, direction), self._stats, strict=True):
-            rows.append(stats.rows(found.words, found.word_offset))
-            left.append(found.left)
-        table, step = np.concatenate(rows), np.concatenate(left)
+        found = self.envelopes(weights, direction)
+        table, step = self._stats.rows(found), found.left
         first = np.isneginf(step)
         change = table[1:] - table[:-1]
         # neighbouring segments with equal statistics are merged
@@ -368,13 +376,7 @@ class EnvelopeCorpus:
 
     def stats(self, weights: Weights) -> FloatColumn:
         """Return one row of statistics for each space's best sentence under the weights."""
-        nowhere = np.zeros(len(self.names))
-        return np.concatenate(
-            [
-                stats.rows(found.words, found.word_offset)
-                for found, stats in zip(self.envelopes(weights, nowhere), self._stats, strict=True)
-            ]
-        )
+        return self._stats.rows(self.envelopes(weights, np.zeros(len(self.names))))
 
     def score(self, weights: Weights) -> float:
         """Return the metric of the best sentences under the weights, ties as of ``best``."""

@@ -30,29 +30,19 @@ CUT = 0.2
 
 @dataclass(frozen=True)
 class LineOptimum:
-    """The best step along a line of weights.
+    """The best step along a line of weights."""
 
-    Attributes
-    ----------
-    step : float
-        Take ``weights + step * direction``.
-    score : float
-        The metric of the corpus there.
-    interval : tuple of float
-        The steps with these statistics; its ends may be infinite.
-    start_score : float
-        The metric at step 0; where statistics change just there, on the right of it.
-    turns : int
-        How many sentences, over all segments, give way to others with other statistics.
-    intervals : int
-        How many intervals were scored.
-    """
-
+    #: take ``weights + step * direction``
     step: float
+    #: the metric of the corpus there
     score: float
+    #: the steps with these statistics; its ends may be infinite
     interval: tuple[float, float]
+    #: the metric at step 0; where statistics change just there, on the right of it
     start_score: float
+    #: how many sentences, over all segments, give way to others with other statistics
     turns: int
+    #: how many intervals were scored
     intervals: int
 
 
@@ -192,6 +182,8 @@ class MERT(Learner):
     bounds : mapping of str to pair
         The least and the greatest weight of a feature, None for no bound. Weights outside are
         moved to the bound at the start.
+    workers : int
+        Threads that search lines. The weights do not depend on it.
     start, seed
         As of :class:`decoding.training.learner.Learner`.
 
@@ -227,12 +219,15 @@ class MERT(Learner):
     most_passes: int = 30
     fixed: Iterable[str] = ()
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    workers: int = 1
     _corpus: EnvelopeCorpus | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
         super().__post_init__()
-        self.check_options(("most_passes",), ("restarts", "random_directions", "epsilon", "spread"))
+        self.check_options(
+            ("most_passes", "workers"), ("restarts", "random_directions", "epsilon", "spread")
+        )
         if isinstance(self.fixed, str):
             raise OptionError(f"fixed is a list of names, not the text {self.fixed!r}")
         self.fixed = sorted(self.fixed)
@@ -314,7 +309,9 @@ class MERT(Learner):
 
     def _ready(self, task: TrainingTask) -> EnvelopeCorpus:
         if self._corpus is None or self._corpus.evaluators is not task.evaluators:
-            self._corpus = EnvelopeCorpus(task.spaces, task.evaluators, earlier=self._corpus)
+            self._corpus = EnvelopeCorpus(
+                task.spaces, task.evaluators, earlier=self._corpus, workers=self.workers
+            )
         return self._corpus
 
     def _coordinates(self, corpus: EnvelopeCorpus) -> FloatColumn:

@@ -64,30 +64,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Correlation(PlainRecord):
-    """A coefficient, and how sure it is.
+    """A coefficient, and how sure it is."""
 
-    Attributes
-    ----------
-    value : float
-        NaN where a side has one value only: it says nothing then.
-    method : str
-    points : int
-    p_value : float
-        That of scipy: how often a coefficient as far from 0 would be chance; NaN for kappa.
-    interval : Interval or None
-        None if there was no resampling, or too little to vary.
-    samples : int
-        Resamples in which both sides vary; the others have no coefficient and are left out.
-    note : str
-        Why the value is NaN.
-    """
-
+    #: NaN where a side has one value only: it says nothing then
     value: float
     method: str
     points: int
+    #: that of scipy: how often a coefficient as far from 0 would be chance; NaN for kappa
     p_value: float
+    #: none if there was no resampling, or too little to vary
     interval: Interval | None = None
+    #: resamples in which both sides vary; the others have no coefficient and are left out
     samples: int = 0
+    #: why the value is NaN
     note: str = ""
 
     def __str__(self) -> str:
@@ -268,30 +257,20 @@ VARIANTS = {"wmt12": (-1, 1), "wmt13": (0, 0), "wmt14": (0, 1)}
 
 @dataclass(frozen=True)
 class PairCounts(PlainRecord):
-    """A tau, and the pairs it is made of.
+    """A tau, and the pairs it is made of."""
 
-    Attributes
-    ----------
-    value : float
-        NaN if there is no pair to count.
-    variant : str
-    concordant, discordant : int
-        Pairs that people and metric see in the same order, or in opposite orders.
-    metric_ties, human_ties : int
-        Pairs that only the metric sees as equal, and all that people do (or nearly, see ``gap``).
-    interval : Interval or None
-        From resampling segments, if that was asked for.
-    samples : int
-        Resamples that have a pair to count.
-    """
-
+    #: NaN if there is no pair to count
     value: float
     variant: str
+    #: pairs that people and metric see in the same order, or in opposite orders
     concordant: int
     discordant: int
+    #: pairs that only the metric sees as equal, and all that people do (or nearly, see ``gap``)
     metric_ties: int
     human_ties: int
+    #: from resampling segments, if that was asked for
     interval: Interval | None = None
+    #: resamples that have a pair to count
     samples: int = 0
 
     def __str__(self) -> str:
@@ -313,13 +292,35 @@ def pair_counts(human: ArrayLike, metric: ArrayLike, *, gap: float = 0.0) -> Arr
     for one, other in combinations(range(len(said)), 2):
         difference = said[one] - said[other]
         order = np.where(np.abs(difference) < gap, 0.0, np.sign(difference))
-        agreement = order * np.sign(scored[one] - scored[other])
-        known = ~np.isnan(agreement)
-        tied = known & (order == 0)
-        counts[:, 0] += known & (agreement > 0)
-        counts[:, 1] += known & (agreement < 0)
-        counts[:, 2] += known & (agreement == 0) & ~tied
-        counts[:, 3] += tied
+        counts += _kinds_of_pairs(order, scored[one] - scored[other])
+    return counts
+
+
+def _kinds_of_pairs(order: FloatColumn, difference: FloatColumn) -> Array:
+    """Return for each pair which of the four counts it adds to; NaN is no judgement."""
+    agreement = order * np.sign(difference)
+    known = ~np.isnan(agreement)
+    tied = known & (order == 0)
+    kinds = known & (agreement > 0), known & (agreement < 0), known & (agreement == 0) & ~tied, tied
+    return np.stack(kinds, axis=1).astype(np.int64)
+
+
+def ranking_counts(order: ArrayLike, difference: ArrayLike, segments: ArrayLike) -> Array:
+    """Return the counts of :func:`pair_counts` from single judgements of pairs of outputs.
+
+    Parameters
+    ----------
+    order
+        One a judgement: 1 if people prefer the first output, -1 if the second, 0 for a tie.
+    difference
+        The quality of the first output less that of the second.
+    segments
+        The number of the segment, from 0 on.
+    """
+    kinds = _kinds_of_pairs(np.asarray(order, float), np.asarray(difference, float))
+    places = np.asarray(segments, np.int64)
+    counts = np.zeros((int(places.max(initial=-1)) + 1, 4), dtype=np.int64)
+    np.add.at(counts, places, kinds)
     return counts
 
 
@@ -362,10 +363,17 @@ def wmt_tau(
     >>> [wmt_tau(human, metric, variant=one).value for one in ("wmt12", "wmt13", "wmt14")]
     [0.6, 1.0, 0.8]
     """
+    counts = pair_counts(human, metric, gap=gap)
+    return tau_of_counts(counts, variant=variant, **resampling)
+
+
+def tau_of_counts(
+    counts: Array, *, variant: str = "wmt14", **resampling: Unpack[ResamplingOptions]
+) -> PairCounts:
+    """Return the tau of the pairs of each segment, as :func:`pair_counts` counts them."""
     if variant not in VARIANTS:
         raise OptionError(f"variant={variant!r}, expected one of {', '.join(VARIANTS)}")
     how = Resampling.of("wmt_tau", resampling, 0)
-    counts = pair_counts(human, metric, gap=gap)
     totals = counts.sum(axis=0)
     interval, known = None, 0
     if how.samples and len(counts):

@@ -1,12 +1,16 @@
-"""Human scores of systems or segments: their files, and how metrics correlate with them."""
+"""Human scores of systems or segments: their files, and how metrics correlate with them.
+
+:mod:`fstmetrics.statistics.rankings` reads WMT's files of ranks.
+"""
 
 from __future__ import annotations
 
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,10 +18,14 @@ import numpy as np
 from fstmetrics.contract import Metric, scores_of
 from fstmetrics.statistics.correlation import (
     METHODS,
+    VARIANTS,
     Correlation,
+    PairCounts,
     correlate,
     correlate_systems,
     graded_kappa,
+    ranking_counts,
+    tau_of_counts,
     wmt_tau,
 )
 from fstmetrics.statistics.pairwise import (
@@ -25,11 +33,17 @@ from fstmetrics.statistics.pairwise import (
     pairwise_accuracy,
     soft_pairwise_accuracy,
 )
+from fstmetrics.statistics.rankings import (
+    Preference,
+    expected_wins,
+    is_header,
+    read_preferences,
+)
 from fstmetrics.statistics.resampling import ResamplingOptions
 from fstmetrics.statistics.significance import qualities_of
 from fstmetrics.statistics.systems import System, pair_matrices
 from lattices.arrays import FloatColumn
-from lattices.errors import FormatError
+from lattices.errors import FormatError, OptionError
 from lattices.formats.base import decode_lines, split_words
 from lattices.formats.compression import strip_compression
 from lattices.formats.references import References
@@ -39,6 +53,7 @@ from lattices.records import PlainRecord
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+LEVELS = ("system", "segment")
 #: into which scores of segments are cut for kappa
 GRADES = 10
 #: names that a first line may have instead of scores
@@ -60,34 +75,44 @@ class HumanScore(PlainRecord):
 
 @dataclass(frozen=True)
 class HumanScores:
-    """The judgements of a file.
-
-    Attributes
-    ----------
-    path : str
-    by_segment : bool
-    entries : sequence of HumanScore
-    """
+    """The judgements of a file."""
 
     path: str
     by_segment: bool
     entries: Sequence[HumanScore]
+    #: what a file of ranks says of pairs of outputs; the entries are then the expected wins of each
+    #: system
+    preferences: Sequence[Preference] = ()
 
 
-def read_human(path: str, *, one_system: bool) -> HumanScores:
-    """Read ``system score``, ``system id score``, or, for one system, ``id score``.
+def read_human(path: str, *, one_system: bool, level: str | None = None) -> HumanScores:
+    """Read ``system score``, ``system id score``, for one system ``id score``, or WMT's ranks.
 
     Columns are parted by tabs, or by blanks where a line has no tab. What WMT's files of system
     scores have besides is left out: ranges of ranks, and lines of ``+``.
+
+    A file of ranks (:func:`fstmetrics.statistics.rankings.read_preferences`) says something of
+    segments and of systems: ``level`` is ``segment``, the default, or ``system``. For other files
+    it is what the file must be of.
     """
+    if level not in (None, *LEVELS):
+        raise OptionError(f"level={level!r}, expected one of {', '.join(LEVELS)}")
     name = display_name(path)
     entries: dict[tuple[str, str], HumanScore] = {}
     columns = 0
     with open_input(path) as (_, stream):
-        for number, line in decode_lines(stream, name):
+        lines = decode_lines(stream, name)
+        for number, line in lines:
             text = line.strip()
             if not text or text.startswith("#") or _SEPARATOR.fullmatch(text):
                 continue
+            if not columns and is_header(text):
+                preferences = read_preferences(chain([(number, text)], lines), name)
+                wins = [
+                    HumanScore(system, "", score, preferences[0].line)
+                    for system, score in expected_wins(preferences).items()
+                ]
+                return HumanScores(name, level != "system", wins, preferences)
             fields = _fields(text)
             if not columns and {field.lower() for field in fields} <= _HEADER:
                 continue
@@ -107,7 +132,13 @@ def read_human(path: str, *, one_system: bool) -> HumanScores:
             entries[system, segment] = HumanScore(system, segment, score, number)
     if not entries:
         raise FormatError("no scores", name)
-    return HumanScores(name, one_system or columns == 3, tuple(entries.values()))
+    by_segment = one_system or columns == 3
+    if level is not None and by_segment != (level == "segment"):
+        raise FormatError(
+            f"scores of {'segments' if by_segment else 'systems'}, expected scores of {level}s",
+            name,
+        )
+    return HumanScores(name, by_segment, tuple(entries.values()))
 
 
 def _fields(text: str) -> list[str]:
@@ -159,20 +190,14 @@ class MetricCorrelations(PlainRecord):
 
 @dataclass(frozen=True)
 class HumanCorrelations(PlainRecord):
-    """Metrics against human scores; a point is a system, or a system and a segment.
+    """Metrics against human scores; a point is a system, or a system and a segment."""
 
-    Attributes
-    ----------
-    level : {"system", "segment"}
-    points : sequence of tuple of str
-        The system and the segment, which is empty where a point is a whole system.
-    human : sequence of float
-        What people said of each point.
-    found : sequence of MetricCorrelations
-    """
-
+    #: a ranking is a judgement of two outputs of a segment
     level: str
+    #: the system and the segment, which is empty where a point is a whole system; of a ranking
+    #: ``FIRST > SECOND``, or ``FIRST = SECOND``, and the segment
     points: Sequence[tuple[str, str]]
+    #: what people said of each point; of a ranking 1 or, for a tie, 0
     human: Sequence[float]
     found: Sequence[MetricCorrelations]
 
@@ -199,7 +224,11 @@ def correlate_human(
     Of systems: Pearson, Spearman and Kendall, and pairwise accuracy. Of segments: also kappa over
     ten grades, and where there are two or more systems a tau of WMT's metrics tasks and the
     accuracy with calibrated ties, over pairs of outputs, and soft pairwise accuracy of systems.
+    Of rankings: the three taus, over all judgements of pairs of systems that are there; the scores
+    are differences of quality.
     """
+    if human.preferences and human.by_segment:
+        return _correlate_rankings(human, systems, {"samples": 1000, **resampling})
     entries = [entry for entry in human.entries if entry.system in systems]
     of_entries = [systems[entry.system] for entry in entries]
     metrics = of_entries[0].metrics
@@ -219,16 +248,41 @@ def correlate_human(
             scores = [metric.score(matrix.sum(axis=0)) for matrix in stats]
             found.append(MetricCorrelations(metric, scores, coefficients))
         return HumanCorrelations("system", points, said, found)
-    for system, entry in zip(of_entries, entries, strict=True):
-        if entry.segment not in system.stats:
-            problem = f"no segment {entry.segment!r} in {system.name}"
-            raise FormatError(problem, human.path, entry.line)
+    _check_segments(human, zip(of_entries, entries, strict=True))
     for place, metric in enumerate(metrics):
         rows = [one.stats[e.segment][place] for one, e in zip(of_entries, entries, strict=True)]
         coefficients = _correlate_segments(entries, metric, np.array(rows), given)
         values = scores_of(metric, np.array(rows))
         found.append(MetricCorrelations(metric, values.tolist(), coefficients))
     return HumanCorrelations("segment", points, said, found)
+
+
+def _check_segments(
+    human: HumanScores, judged: Iterable[tuple[System, HumanScore | Preference]]
+) -> None:
+    """Refuse a judgement of a segment for which a system has no output."""
+    for system, entry in judged:
+        if entry.segment not in system.stats:
+            problem = f"no segment {entry.segment!r} in {system.name}"
+            raise FormatError(problem, human.path, entry.line)
+
+
+def _of_matrices(
+    entries: Sequence[HumanScore], quality: FloatColumn
+) -> tuple[tuple[list[int], list[int]], FloatColumn]:
+    """Return where each entry stands in a matrix of systems and segments, and both matrices."""
+    names = {name: row for row, name in enumerate(dict.fromkeys(e.system for e in entries))}
+    segments = {name: at for at, name in enumerate(dict.fromkeys(e.segment for e in entries))}
+    place_of = ([names[e.system] for e in entries], [segments[e.segment] for e in entries])
+    matrices = np.full((2, len(names), len(segments)), np.nan)
+    matrices[0][place_of], matrices[1][place_of] = [entry.score for entry in entries], quality
+    return place_of, matrices
+
+
+def _from_counts(tau: PairCounts) -> Correlation:
+    pairs = tau.concordant + tau.discordant + tau.metric_ties
+    note = "" if pairs else "people see no difference between systems"
+    return Correlation(tau.value, tau.variant, pairs, math.nan, tau.interval, tau.samples, note)
 
 
 def _correlate_segments(
@@ -240,34 +294,104 @@ def _correlate_segments(
     """Return all coefficients over segments; ``rows`` has the statistics of each entry."""
     said = np.array([entry.score for entry in entries])
     quality = qualities_of(metric, rows)
-    names = {name: row for row, name in enumerate(dict.fromkeys(e.system for e in entries))}
-    segments = {name: at for at, name in enumerate(dict.fromkeys(e.segment for e in entries))}
-    place_of = ([names[e.system] for e in entries], [segments[e.segment] for e in entries])
+    place_of, matrices = _of_matrices(entries, quality)
     # what takes no time has no progress to show
     silent: ResamplingOptions = {**given, "on_drawn": None}
     coefficients = [
         correlate(said, quality, method=method, groups=place_of[1], **given) for method in METHODS
     ]
-    if len(names) > 1:
-        matrices = np.full((2, len(names), len(segments)), np.nan)
-        matrices[0][place_of], matrices[1][place_of] = said, quality
-        tau = wmt_tau(*matrices, **given)
-        pairs = tau.concordant + tau.discordant + tau.metric_ties
-        note = "" if pairs else "people see no difference between systems"
+    if len(matrices[0]) > 1:
         coefficients += [
-            Correlation(tau.value, tau.variant, pairs, math.nan, tau.interval, tau.samples, note),
+            _from_counts(wmt_tau(*matrices, **given)),
             calibrated_accuracy(*matrices, **given),
         ]
         if np.isnan(matrices[0]).any():
             note = "people did not judge the same segments of all systems"
-            soft = Correlation(math.nan, "spa", len(names), math.nan, note=note)
+            soft = Correlation(math.nan, "spa", len(matrices[0]), math.nan, note=note)
         else:
-            stats = np.empty((len(names), len(segments), rows.shape[1]))
+            stats = np.empty((*matrices[0].shape, rows.shape[1]))
             stats[place_of] = rows
             soft = soft_pairwise_accuracy(matrices[0], metric, [*stats], **silent)
         coefficients.append(soft)
     agreement = graded_kappa(said, quality, k=GRADES, low=None, high=None, **silent)
     return [*coefficients, replace(agreement, method="kappa")]
+
+
+def _judged_pairs(human: HumanScores, systems: Mapping[str, System]) -> list[Preference]:
+    """Return the judgements of pairs of systems that are there."""
+    known = [one for one in human.preferences if one.first in systems and one.second in systems]
+    for side in ("first", "second"):
+        _check_segments(human, ((systems[getattr(one, side)], one) for one in known))
+    if not known:
+        raise FormatError("no judgement of two of the systems", human.path)
+    return known
+
+
+def _ranking_differences(
+    known: Sequence[Preference], systems: Mapping[str, System], place: int
+) -> FloatColumn:
+    """Return how much better the first output of each pair is by a metric."""
+    first, second = (
+        np.array([systems[getattr(one, side)].stats[one.segment][place] for one in known])
+        for side in ("first", "second")
+    )
+    metric = next(iter(systems.values())).metrics[place]
+    return qualities_of(metric, first) - qualities_of(metric, second)
+
+
+def _ranking_taus(
+    known: Sequence[Preference],
+    differences: FloatColumn,
+    variants: Iterable[str],
+    given: ResamplingOptions,
+) -> list[Correlation]:
+    segments = {name: at for at, name in enumerate(dict.fromkeys(one.segment for one in known))}
+    orders = [0.0 if one.tie else 1.0 for one in known]
+    counts = ranking_counts(orders, differences, [segments[one.segment] for one in known])
+    return [_from_counts(tau_of_counts(counts, variant=one, **given)) for one in variants]
+
+
+def _correlate_rankings(
+    human: HumanScores, systems: Mapping[str, System], given: ResamplingOptions
+) -> HumanCorrelations:
+    known = _judged_pairs(human, systems)
+    found = []
+    for place, metric in enumerate(next(iter(systems.values())).metrics):
+        differences = _ranking_differences(known, systems, place)
+        taus = _ranking_taus(known, differences, VARIANTS, given)
+        found.append(MetricCorrelations(metric, differences.tolist(), taus))
+    points = [(f"{one.first} {'=' if one.tie else '>'} {one.second}", one.segment) for one in known]
+    said = [0.0 if one.tie else 1.0 for one in known]
+    return HumanCorrelations("ranking", points, said, found)
+
+
+def human_coefficient(
+    human: HumanScores,
+    systems: Mapping[str, System],
+    references: References,
+    place: int,
+    **resampling: Unpack[ResamplingOptions],
+) -> Correlation:
+    """Return the one coefficient that sweeps show of a metric, the systems' one at ``place``.
+
+    Pearson's over systems; WMT14's tau over outputs of segments, scored or ranked by people. See
+    :func:`correlate_human`, which has the others.
+    """
+    given: ResamplingOptions = {"samples": 1000, **resampling}
+    if human.preferences and human.by_segment:
+        known = _judged_pairs(human, systems)
+        differences = _ranking_differences(known, systems, place)
+        return _ranking_taus(known, differences, ("wmt14",), given)[0]
+    entries = [entry for entry in human.entries if entry.system in systems]
+    of_entries = [systems[entry.system] for entry in entries]
+    metric = of_entries[0].metrics[place]
+    if not human.by_segment:
+        stats = [of_system[place] for of_system in pair_matrices(of_entries, references)]
+        return correlate_systems([entry.score for entry in entries], metric, stats, **given)
+    _check_segments(human, zip(of_entries, entries, strict=True))
+    rows = [one.stats[e.segment][place] for one, e in zip(of_entries, entries, strict=True)]
+    _, matrices = _of_matrices(entries, qualities_of(metric, np.array(rows)))
+    return _from_counts(wmt_tau(*matrices, **given))
 
 
 def _find_files(name: str, paths: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from .counting import (
     sentence_count as sentence_count,
 )
 from .determinize import determinize as determinize, minimize as minimize, push as push
-from .epsilon import remove_epsilon as remove_epsilon
+from .epsilon import allow_deletion as allow_deletion, remove_epsilon as remove_epsilon
 from .expansion import to_lattice as to_lattice
 from .kbest import (
     best as best,

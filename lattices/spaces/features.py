@@ -42,6 +42,14 @@ class FeatureRows:
         self.shape = (len(indptr) - 1, width)
         self._matrix: FeatureMatrix = None
 
+    @classmethod
+    def dense(cls, values: Array) -> FeatureRows:
+        """Return the rows of a table in which every value is stored, zeros among them."""
+        rows, width = values.shape
+        columns = np.tile(np.arange(width, dtype=np.int32), rows)
+        bounds = width * np.arange(rows + 1, dtype=np.int32)
+        return cls(floats(values.ravel()), ints(columns), ints(bounds), width)
+
     @property
     def nnz(self) -> int:
         """How many values are stored."""

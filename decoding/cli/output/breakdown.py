@@ -26,7 +26,7 @@ from fstmetrics.statistics.breakdown import (
     make_sort_key,
     scores_by_group,
 )
-from fstmetrics.statistics.systems import Sentence, System
+from fstmetrics.statistics.systems import Sentence, System, sclite_aligner
 from lattices.errors import OptionError, argument
 
 if TYPE_CHECKING:
@@ -36,16 +36,9 @@ if TYPE_CHECKING:
 
 
 class Details(NamedTuple):
-    """What is known of a system beyond its scores, if it is asked for.
+    """What is known of a system beyond its scores, if it is asked for."""
 
-    Attributes
-    ----------
-    system : System
-        With its sentences, unless there are but groups by id.
-    groups : list of GroupScores or None
-    errors : list of ErrorCount or None
-    """
-
+    #: with its sentences, unless there are but groups by id
     system: System
     groups: list[GroupScores] | None
     errors: list[ErrorCount] | None
@@ -71,20 +64,23 @@ class Details(NamedTuple):
 
 def details_of(systems: Sequence[System], by: str | None, top: int | None) -> list[Details]:
     """Return the groups and the most frequent errors of each system."""
-    group_of = grouping(by) if by and by != LENGTH else None
     found = []
     for system in systems:
         groups = errors = None
-        if group_of is not None:
-            groups = scores_by_group(system, group_of)
-        elif by:
-            lengths = {id: length_group(_length(system, id)) for id in system.stats}
-            groups = scores_by_group(system, lengths.__getitem__)
+        if by:
+            groups = scores_by_group(system, group_by(system, by))
         if top:
             aligned = ((id, judgement.edits) for id, judgement in system.judgements())
             errors = frequent_errors(aligned, top)
         found.append(Details(system, groups, errors))
     return found
+
+
+def group_by(system: System, by: str) -> Callable[[str], str]:
+    """Return what gives the group of a segment by its id; lengths are those of its references."""
+    if by != LENGTH:
+        return grouping(by)
+    return {id: length_group(_length(system, id)) for id in system.stats}.__getitem__
 
 
 def _length(system: System, id: str) -> int:
@@ -226,26 +222,6 @@ def alignments(
     return [*texts, legend(colour) + "\n"] if texts else []
 
 
-def sclite_aligner(metric: Metric) -> Metric:
-    """Return what aligns words as sclite does, in the place of WER or WRR, normalised or not.
-
-    Any other metric aligns by itself.
-
-    Examples
-    --------
-    >>> from fstmetrics import CER, WER
-    >>> str(sclite_aligner(WER())), str(sclite_aligner(CER()))
-    ('grr:n=1,alpha=0.5,beta=0', 'cer')
-    """
-    from fstmetrics import Normalised
-    from fstmetrics.alignment.metric import is_word_error
-    from fstmetrics.alignment.rates import SCLITE
-
-    if isinstance(metric, Normalised):
-        return Normalised(sclite_aligner(metric.metric), metric.normalise)
-    return SCLITE if is_word_error(metric) else metric
-
-
 def write_alignments(arguments: argparse.Namespace, systems: Sequence[System]) -> None:
     """Write the alignments of all systems to the file of ``--pra``, if there is one."""
     if not arguments.pra:
@@ -263,23 +239,15 @@ def write_alignments(arguments: argparse.Namespace, systems: Sequence[System]) -
 
 @dataclass
 class Breakdown:
-    """Sentences of a run over a corpus, as systems to look into.
-
-    Attributes
-    ----------
-    metrics : tuple of Metric
-    kinds : mapping
-        From the kinds of the summary, in the order of the sentences of lines, to their names.
-    by, top
-        As in :func:`details_of`.
-    details : list of Details
-        Of the kinds, when all segments are there.
-    """
+    """Sentences of a run over a corpus, as systems to look into."""
 
     metrics: tuple[Metric, ...]
+    #: from the kinds of the summary, in the order of the sentences of lines, to their names
     kinds: Mapping[str, str]
+    #: as in :func:`details_of`
     by: str | None
     top: int | None
+    #: of the kinds, when all segments are there
     details: list[Details] = field(default_factory=list)
     _systems: list[System] = field(init=False)
     _group_of: Callable[[str], str] | None = field(init=False)

@@ -15,10 +15,11 @@ from fstmetrics.statistics.pairwise import CalibratedAccuracy
 
 def report_of(found: HumanCorrelations, arguments: argparse.Namespace) -> Report:
     """Return what was found in the forms in which it can be written."""
-    resample = "segments" if found.level == "segment" else arguments.resample
+    resample = arguments.resample if found.level == "system" else "segments"
     labels, notes = headings([one.metric for one in found.found])
     methods = [each.method for each in found.found[0].coefficients]
-    header = ["metric", "systems" if found.level == "system" else "points", *methods]
+    counted = {"system": "systems", "segment": "points", "ranking": "judgements"}[found.level]
+    header = ["metric", counted, *methods]
     rows = [
         [label, str(len(found.points)), *map(show, one.coefficients)]
         for label, one in zip(labels, found.found, strict=True)

@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.output.correlate import show
-from decoding.cli.tables import Report, number_cell, resampling_note
+from decoding.cli.tables import (
+    Report,
+    format_score,
+    headings,
+    number_cell,
+    p_value,
+    percent,
+    resampling_note,
+    score_headings,
+)
 from decoding.plots import Curve, Panel
 from fstmetrics.statistics.human import short_names
 
 if TYPE_CHECKING:
-    from fstmetrics import BLEU
-    from fstmetrics.statistics.studies import Equivalents, SystemsSweep
+    from decoding.word_deletion import DeletionResult
+    from fstmetrics import BLEU, Metric
+    from fstmetrics.statistics.significance import Comparison
+    from fstmetrics.statistics.studies.characters import Equivalents
+    from fstmetrics.statistics.studies.disagreements import Disagreements
+    from fstmetrics.statistics.studies.genres import GenreMixing
+    from fstmetrics.statistics.studies.ranks import RankedSystem
+    from fstmetrics.statistics.studies.silence import Silence
+    from fstmetrics.statistics.studies.sweeps import SystemsSweep
+    from fstmetrics.statistics.systems import System
 
 
 def char_bleu_report(
@@ -111,10 +128,24 @@ def char_bleu_panels(found: Sequence[Equivalents]) -> list[Panel]:
     ]
 
 
+#: what tables call the coefficient of a sweep
+_COEFFICIENTS = {"pearson": "Pearson", "wmt14": "tau"}
+
+
+def _resampled(sweep: SystemsSweep) -> str:
+    return "systems" if sweep.coefficient == "pearson" else "segments"
+
+
+def _sweep_resampling(sweep: SystemsSweep, arguments: argparse.Namespace) -> str:
+    of = _resampled(sweep)
+    return resampling_note(arguments.samples, arguments.seed, arguments.level, of)
+
+
 def sweep_report(sweep: SystemsSweep, arguments: argparse.Namespace) -> Report:
     """Return a sweep, one row a value."""
-    judged = sweep.human is not None
-    header = [sweep.option, *(["Pearson"] if judged else []), *short_names(sweep.systems)]
+    judged = bool(sweep.coefficient)
+    name = [_COEFFICIENTS[sweep.coefficient]] if judged else []
+    header = [sweep.option, *name, *short_names(sweep.systems)]
     rows = []
     for point in sweep.points:
         correlation = [] if point.correlation is None else [show(point.correlation)]
@@ -122,7 +153,7 @@ def sweep_report(sweep: SystemsSweep, arguments: argparse.Namespace) -> Report:
         rows.append([f"{point.value:g}", *correlation, *scores])
     notes = [f"the first row is of {sweep.points[0].metric}"]
     if judged:
-        notes.append(resampling_note(arguments.samples, arguments.seed, arguments.level, "systems"))
+        notes.append(_sweep_resampling(sweep, arguments))
     return Report(
         header,
         rows,
@@ -135,18 +166,19 @@ def sweep_report(sweep: SystemsSweep, arguments: argparse.Namespace) -> Report:
 
 def _sweep_rows(sweep: SystemsSweep) -> list[list[str]]:
     """Return one row for each value and system, the correlation of the value with each."""
-    columns = ["metric", "option", "value", "system", "score"]
-    judged = sweep.human is not None
-    rows = [[*columns, *(["human", "pearson", "low", "high"] if judged else [])]]
+    said = ["human"] if sweep.human is not None else []
+    judged = [*said, sweep.coefficient, "low", "high"] if sweep.coefficient else []
+    rows = [["metric", "option", "value", "system", "score", *judged]]
     for point in sweep.points:
         found = point.correlation
-        said: Sequence[float | None] = sweep.human or [None] * len(sweep.systems)
-        for system, score, human in zip(sweep.systems, point.scores, said, strict=True):
+        for place, (system, score) in enumerate(zip(sweep.systems, point.scores, strict=True)):
             row = [str(point.metric), sweep.option, repr(point.value), system, repr(score)]
-            if found is not None and human is not None:
+            if sweep.human is not None:
+                row.append(repr(sweep.human[place]))
+            if found is not None:
                 ends = found.interval
                 interval = (ends.low, ends.high) if ends else (math.nan, math.nan)
-                row += [repr(human), *map(number_cell, (found.value, *interval))]
+                row += map(number_cell, (found.value, *interval))
             rows.append(row)
     return rows
 
@@ -162,7 +194,7 @@ def _sweep_content(sweep: SystemsSweep, arguments: argparse.Namespace) -> dict[s
         }
         if found is not None:
             ends = found.interval
-            content["pearson"] = found.value
+            content[sweep.coefficient] = found.value
             content["interval"] = None if ends is None else [ends.low, ends.high]
         points.append(content)
     whole: dict[str, Any] = {
@@ -171,13 +203,18 @@ def _sweep_content(sweep: SystemsSweep, arguments: argparse.Namespace) -> dict[s
     }
     if sweep.human is not None:
         whole["human"] = dict(zip(sweep.systems, sweep.human, strict=True))
+    if sweep.coefficient:
         whole["resampling"] = {
-            "of": "systems",
+            "of": _resampled(sweep),
             "samples": arguments.samples,
             "seed": arguments.seed,
             "level": arguments.level,
         }
     return {**whole, "points": points}
+
+
+def _upwards(sweep: SystemsSweep) -> str:
+    return "Pearson's r" if sweep.coefficient == "pearson" else "Kendall's tau (WMT14)"
 
 
 def sweep_panels(sweep: SystemsSweep) -> list[Panel]:
@@ -202,6 +239,280 @@ def sweep_panels(sweep: SystemsSweep) -> list[Panel]:
         mark = values.index(max(known)) if known else None
         curve = Curve("", values, low, high, mark)
         panels.append(
-            Panel("Correlation with people", sweep.option, "Pearson's r", places, [curve])
+            Panel("Correlation with people", sweep.option, _upwards(sweep), places, [curve])
         )
     return panels
+
+
+def grid_report(
+    sweeps: Sequence[SystemsSweep],
+    option: str,
+    values: Sequence[float],
+    arguments: argparse.Namespace,
+) -> Report:
+    """Return sweeps of one option, one for each value of another: a column each.
+
+    Cells are correlations, or, without human scores, the scores of the one system.
+    """
+    first = sweeps[0]
+
+    def cell(sweep: SystemsSweep, place: int) -> str:
+        point = sweep.points[place]
+        if point.correlation is None:
+            return f"{point.scores[0]:.4f}"
+        value = point.correlation.value
+        return "undefined" if math.isnan(value) else f"{value:.4f}"
+
+    header = [f"{first.option} / {option}", *(f"{value:g}" for value in values)]
+    rows = [
+        [f"{point.value:g}", *(cell(sweep, place) for sweep in sweeps)]
+        for place, point in enumerate(first.points)
+    ]
+    notes = [f"{first.option} in rows, {option} in columns; the first cell is of "
+             f"{first.points[0].metric}"]  # fmt: skip
+    if first.coefficient:
+        notes.append(f"{_COEFFICIENTS[first.coefficient]} with people; intervals are in tsv")
+        notes.append(_sweep_resampling(first, arguments))
+
+    def tsv_rows() -> list[list[str]]:
+        tables = [_sweep_rows(sweep) for sweep in sweeps]
+        head = [tables[0][0][0], option, *tables[0][0][1:]]
+        return [head, *([row[0], repr(value), *row[1:]]
+                        for value, table in zip(values, tables, strict=True)
+                        for row in table[1:])]  # fmt: skip
+
+    def content() -> dict[str, Any]:
+        parts = zip(values, sweeps, strict=True)
+        grid = [{"value": value, **_sweep_content(sweep, arguments)} for value, sweep in parts]
+        return {"option": option, "sweeps": grid}
+
+    return Report(header, rows, notes, tsv_rows=tsv_rows, content=content, left=())
+
+
+def grid_panels(
+    sweeps: Sequence[SystemsSweep], option: str, values: Sequence[float]
+) -> list[Panel]:
+    """Return a curve over the first option for each value of the second."""
+    first = sweeps[0]
+    name = str(first.metric).partition(":")[0]
+    judged = bool(first.coefficient)
+    curves = [
+        Curve(
+            f"{option}={value:g}",
+            [
+                point.scores[0] if point.correlation is None else point.correlation.value
+                for point in sweep.points
+            ],
+        )
+        for value, sweep in zip(values, sweeps, strict=True)
+    ]
+    title, upwards = (f"{name} and people", _upwards(first)) if judged else (name, name)
+    places = [point.value for point in first.points]
+    return [Panel(title, first.option, upwards, places, curves)]
+
+
+def genres_report(found: Sequence[GenreMixing], sizes: Mapping[str, int]) -> Report:
+    """Return how often each metric contradicts itself, and its worst example."""
+    metrics = [one.metric for one in found]
+    labels, notes = score_headings(metrics), headings(metrics)[1]
+    rows, shown = [], []
+    for label, one in zip(labels, found, strict=True):
+        counts: dict[str, Any] = {"better": one.better, "inverted": one.inverted}
+        row: dict[str, Any] = {"metric": str(one.metric), **counts}
+        visible: dict[str, Any] = {"metric": label, **counts}
+        for side, choice in (("first", one.first), ("second", one.second)):
+            names = "" if choice is None else " + ".join(choice.systems)
+            scores = [None] * len(one.genres) if choice is None else [*choice.scores]
+            together = None if choice is None else choice.together
+            of_genres = zip([*one.genres, "together"], [*scores, together], strict=True)
+            row |= {side: names, **{f"{side} {genre}": score for genre, score in of_genres}}
+            visible[side] = names
+        for place, genre in enumerate([*one.genres, "together"]):
+            pair = [
+                [*choice.scores, choice.together][place]
+                for choice in (one.first, one.second)
+                if choice is not None
+            ]
+            visible[genre] = " / ".join(format_score(one.metric, score) for score in pair)
+        rows.append(row)
+        shown.append(visible)
+    notes = [
+        "genres: " + ", ".join(f"{name} ({size} segments)" for name, size in sizes.items()),
+        "better: pairs of choices of which the first is better on each genre; inverted: those of "
+        "them of which it is worse together; beside it that which loses most",
+        *notes,
+    ]
+    return Report.of_rows(rows, notes, shown=shown)
+
+
+def _versus(metric: Metric, comparison: Comparison | None) -> str:
+    """Return an effect with its p-value."""
+    if comparison is None:
+        return ""
+    return f"{format_score(metric, comparison.effect, '+')} (p {p_value(comparison.p_value)})"
+
+
+def _comparison_cells(comparison: Comparison | None) -> dict[str, Any]:
+    if comparison is None:
+        return dict.fromkeys(("effect", "low", "high", "p_value"))
+    ends = comparison.interval
+    return {
+        "effect": comparison.effect,
+        "low": None if ends is None else ends.low,
+        "high": None if ends is None else ends.high,
+        "p_value": comparison.p_value,
+    }
+
+
+def deletion_report(found: Sequence[Silence], arguments: argparse.Namespace) -> Report:
+    """Return what each metric says of systems with empty segments: a column each."""
+    metrics = list({str(one.metric): one.metric for one in found}.values())
+    labels, notes = score_headings(metrics), headings(metrics)[1]
+    label_of = {str(metric): label for metric, label in zip(metrics, labels, strict=True)}
+    rows = []
+    visible: dict[tuple[object, ...], dict[str, Any]] = {}
+    for one in found:
+        about: dict[str, Any] = {"system": one.system}
+        if one.attacked is not None:
+            about["attack on"] = str(one.attacked)
+        about |= {"segments": one.segments, "deleted": one.share}
+        rows.append(
+            {**about, "metric": str(one.metric), "score": one.score,
+             **_comparison_cells(one.comparison),
+             **({} if one.attacked is None else {"free": one.free})}
+        )  # fmt: skip
+        about["deleted"] = percent(one.share)
+        if one.attacked is not None:
+            about["attack on"] = label_of[str(one.attacked)].removesuffix(" %")
+            about["for nothing"] = percent(one.free)
+        key = (one.system, str(one.attacked), one.segments)
+        visible.setdefault(key, about)[label_of[str(one.metric)]] = _versus(
+            one.metric, one.comparison
+        )
+    notes = [
+        "deleted: the share of words; cells: the score less that of the whole output",
+        *(["for nothing: the share that can go before the attacked metric is back at its score"]
+          if found[0].attacked is not None else []),
+        *notes,
+        resampling_note(arguments.samples, arguments.seed, arguments.level),
+    ]  # fmt: skip
+    return Report.of_rows(rows, notes, shown=[*visible.values()])
+
+
+def deletion_panels(found: Sequence[Silence]) -> list[Panel]:
+    """Return a picture for each system: the effect on each metric over the share of words."""
+    panels = []
+    for system in dict.fromkeys(one.system for one in found):
+        some = [one for one in found if one.system == system]
+        curves = []
+        for metric in dict.fromkeys(str(one.metric) for one in some):
+            of_metric = sorted(
+                (one for one in some if str(one.metric) == metric), key=lambda one: one.share
+            )
+            curves.append(
+                Curve(
+                    metric.partition(":")[0],
+                    [one.comparison.effect for one in of_metric],
+                    places=[one.share for one in of_metric],
+                )
+            )
+        panels.append(Panel(system, "share of words deleted", "change", (), curves, 0.0))
+    return panels
+
+
+def word_deletion_report(found: Sequence[DeletionResult], arguments: argparse.Namespace) -> Report:
+    """Return what training came to with each kind of deletion: a column for each metric."""
+    metrics = list({str(one.metric): one.metric for one in found}.values())
+    labels, notes = score_headings(metrics), headings(metrics)[1]
+    label_of = {str(metric): label for metric, label in zip(metrics, labels, strict=True)}
+    visible: dict[tuple[object, ...], dict[str, Any]] = {}
+    rows = []
+    for one in found:
+        about = {"trained": str(one.trained), "deletion": one.kind, "corpus": one.corpus}
+        rows.append(
+            {**about, "deleted": one.deleted, "metric": str(one.metric), "score": one.score,
+             **_comparison_cells(one.comparison)}
+        )  # fmt: skip
+        key = tuple(about.values())
+        if key not in visible:
+            about["trained"] = label_of[about["trained"]].removesuffix(" %")
+            empty = dict.fromkeys(labels, "")
+            visible[key] = {**about, "deleted": percent(one.deleted), **empty}
+        effect = _versus(one.metric, one.comparison)
+        visible[key][label_of[str(one.metric)]] = (
+            f"{format_score(one.metric, one.score)} {effect}".rstrip()
+        )
+    notes = [
+        "deleted: the share of words; in brackets the p-value of the difference to no deletion",
+        *notes,
+        resampling_note(arguments.samples, arguments.seed, arguments.level),
+    ]
+    return Report.of_rows(rows, notes, shown=[*visible.values()])
+
+
+def ranks_report(found: Sequence[RankedSystem], metrics: Sequence[Metric]) -> Report:
+    """Return scores and ranks of systems."""
+    labels, notes = score_headings(metrics), headings(metrics)[1]
+    rows, shown = [], []
+    for one in found:
+        row: dict[str, Any] = {"system": one.system}
+        if one.human is not None:
+            row |= {"human": one.human, "human rank": one.human_rank}
+        visible = dict(row)
+        for place, (metric, label) in enumerate(zip(metrics, labels, strict=True)):
+            row |= {str(metric): one.scores[place], f"{metric} rank": one.ranks[place]}
+            score = format_score(metric, one.scores[place])
+            visible |= {label: score, f"{label.removesuffix(' %')} rank": one.ranks[place]}
+        rows.append(row)
+        shown.append(visible)
+    return Report.of_rows(rows, notes, shown=shown)
+
+
+def ranks_panel(found: Sequence[RankedSystem], metrics: Sequence[Metric]) -> Panel:
+    """Return a line for each system through its ranks, 1 above."""
+    judged = found[0].human_rank is not None
+    columns = [*(["people"] if judged else []), *headings(metrics)[0]]
+    curves = [
+        Curve(one.system, [*([one.human_rank or 0] if judged else []), *one.ranks]) for one in found
+    ]
+    places = [*range(len(columns))]
+    return Panel("Ranks of systems", "", "rank", places, curves, names=columns)
+
+
+def disagreements_report(
+    found: Disagreements,
+    metrics: Sequence[Metric],
+    places: Sequence[tuple[System, str]],
+    top: int,
+) -> Report:
+    """Return where two metrics disagree; programs get all segments, with their texts."""
+    labels, notes = headings(metrics)
+    judged = any(not math.isnan(one.human) for one in found.found)
+    rows = []
+    for one in found.found:
+        system, id = places[one.point]
+        row: dict[str, Any] = {"system": system.name, "segment": id}
+        for label, score, z in zip(labels, one.scores, one.z, strict=True):
+            row |= {label: score, f"{label} z": z}
+        if judged:
+            row |= {"human z": one.human,
+                    "right": "" if one.right is None else labels[one.right]}  # fmt: skip
+        rows.append(row)
+    whole = [*dict.fromkeys(system.name for system, _ in places)]
+    names = dict(zip(whole, short_names(whole), strict=True))
+    shown = [{**row, "system": names[row["system"]]} for row in rows[:top]]
+    for row, one in zip(rows, found.found, strict=True):
+        words, references = places[one.point][0].sentences[row["segment"]]
+        row |= {"hypothesis": " ".join(words), "reference": str(references[0])}
+    about = [
+        f"{len(rows)} of {found.points} segments ({percent(len(rows) / found.points)}), those "
+        f"farthest apart first" + (f"; {top} shown (--top)" if len(rows) > top else ""),
+        *(
+            f"{label}: mean {mean:.4f}, standard deviation {deviation:.4f}"
+            for label, mean, deviation in zip(labels, found.means, found.deviations, strict=True)
+        ),
+    ]
+    if judged:
+        right = zip(labels, found.right, strict=True)
+        about.append("on the side of people: " + ", ".join(f"{n} {count}" for n, count in right))
+    return Report.of_rows(rows, [*about, *notes], shown=shown)

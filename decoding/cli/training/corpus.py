@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decoding.cli.arguments import explain_nothing_done, make_settler, report_failures
+from decoding.cli.arguments import (
+    explain_nothing_done,
+    make_settler,
+    open_references,
+    report_failures,
+)
 from decoding.cli.running import corpus_outcomes
 from decoding.corpus.outcomes import Done, Failures, Segment
 from decoding.corpus.transforms import Rescored
@@ -23,19 +28,12 @@ from lattices.spaces import Space
 
 @dataclass(frozen=True)
 class TrainingSegment:
-    """One segment to train on, or to be judged by.
+    """One segment to train on, or to be judged by."""
 
-    Attributes
-    ----------
-    space : Lattice, NBest or Forest
-        With features.
-    references : tuple
-    one_best : tuple of str
-        What was best by the scores in the file.
-    """
-
+    #: with features
     space: Space
     references: tuple[Reference, ...]
+    #: what was best by the scores in the file
     one_best: tuple[str, ...]
 
 
@@ -133,6 +131,14 @@ def read_corpus(arguments: argparse.Namespace, references: References | None) ->
         raise explain_nothing_done(failures, "nothing to train on")
     check_one_model([segment.space for segment in segments])
     return TrainingCorpus(tuple(segments), failures)
+
+
+def read_held_out(
+    arguments: argparse.Namespace, paths: Sequence[str], refs: Sequence[str] | None
+) -> TrainingCorpus:
+    """Return other spaces, read in the same way."""
+    asked = argparse.Namespace(**{**vars(arguments), "paths": paths, "refs": refs})
+    return read_corpus(asked, open_references(asked))
 
 
 def check_one_model(spaces: Sequence[Space]) -> None:

@@ -59,7 +59,7 @@ OPTIONS = """\
 @references
 @metrics = grr  ; the first one is trained for, the others are told
 --learner NAME: name = mert  learner: mert, mira, pro, perceptron, softmax-margin, risk or xbleu,
-    with options as in mira:C=0.01,epochs=20
+    with options as in mira:C=0.01,epochs=20; one of a plug-in's, or python:MODULE:CLASS
 --set KEY=VALUE: pair, repeated  option of the learner, such as restarts=10, fixed=lm,tm or
     'bounds={"lm": [0, null]}'; may be repeated
 --start FILE  initial weights (default: equal weights)
@@ -86,18 +86,21 @@ def run(arguments: argparse.Namespace) -> int:
     check_plot(arguments)
     # reading is done by this process: all segments end up in its memory
     arguments.workers, arguments.dask = 1, None
+    from decoding.cli.training.corpus import read_held_out
     from decoding.cli.training.options import learner_options
-    from decoding.training.learners import learner as learner_named
+    from decoding.training.learners import LEARNERS
     from lattices.formats.weights import read_weights
     from lattices.options import split_named
 
     metrics = parse_metric_options(arguments)
     name, given = split_named(arguments.learner)
-    kind = learner_named(name)
+    kind = LEARNERS.get(name)
     start = None if arguments.start is None else dict(read_weights(arguments.start))
     options = learner_options(kind, [*given, *arguments.set])
     learner = kind(start=start, seed=arguments.seed, **options)
-    dev = _read_held_out(arguments)
+    dev = None
+    if arguments.dev:
+        dev = read_held_out(arguments, arguments.dev, arguments.dev_refs)
     if arguments.decoder is not None:
         return _run_decoder(arguments, learner, metrics, require_references(arguments), dev)
     return _run_spaces(arguments, learner, metrics, open_references(arguments), dev)
@@ -136,17 +139,6 @@ def _is_there(checkpoint: str) -> bool:
     if os.path.isdir(checkpoint):
         return bool(os.listdir(checkpoint))
     return os.path.exists(checkpoint)
-
-
-def _read_held_out(arguments: argparse.Namespace) -> TrainingCorpus | None:
-    """Return the spaces of --dev; whatever is wrong with them is said before training."""
-    if not arguments.dev:
-        return None
-    from decoding.cli.training.corpus import read_corpus
-
-    others = {"paths": arguments.dev, "refs": arguments.dev_refs}
-    asked = argparse.Namespace(**{**vars(arguments), **others})
-    return read_corpus(asked, open_references(asked))
 
 
 def _run_spaces(

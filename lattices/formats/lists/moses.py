@@ -123,9 +123,7 @@ def _native_list(found: tuple[Any, ...], vocabulary: Vocabulary) -> NBest | None
         return None
     matrix = None
     if names:
-        column = ints(np.tile(np.arange(len(names), dtype=np.int32), len(score)))
-        bounds = ints(np.arange(0, len(value) + 1, len(names), dtype=np.int32))
-        matrix = FeatureRows(value, column, bounds, len(names))
+        matrix = FeatureRows.dense(value.reshape(-1, len(names)))
     return NBest(
         vocabulary=vocabulary,
         label=ints(np.array(vocabulary.add_all(words), np.int32)[word]),

@@ -313,7 +313,7 @@ def test_outputs_that_do_not_fit(systems, refs, tmp_path, capsys) -> None:
     [
         (["--plot", "a.bmp"], "a.bmp: a picture ends in one of .png, .svg, .pdf"),
         (["--plot", "no/such/a.png"], "no such directory"),
-        (["--human", "-"], "--human and --plot are files"),
+        (["--human", "-"], "--human is a file"),
         (["--human", "nothing"], "nothing: No such file"),
     ],
 )

@@ -334,3 +334,13 @@ def test_progress_is_a_line_at_a_terminal(monkeypatch, capsys):
 def test_a_learner_needs_its_two_methods():
     with pytest.raises(TypeError, match="abstract"):
         Learner()
+
+
+def test_threads_do_not_change_the_weights():
+    found = [
+        MERT(start=UNIFORM, restarts=1, random_directions=3, workers=workers).fit(
+            *separable("lattice"), WER()
+        )
+        for workers in (1, 3)
+    ]
+    assert found[0].weights == found[1].weights

@@ -21,14 +21,13 @@ from fstmetrics import (
     corpus_stats,
 )
 from fstmetrics.statistics import correlate_systems
-from fstmetrics.statistics.studies import (
+from fstmetrics.statistics.studies.characters import (
     Equivalents,
     char_bleu_equivalents,
     char_bleu_metrics,
     char_bleu_study,
-    replace_option,
-    sweep_systems,
 )
+from fstmetrics.statistics.studies.sweeps import replace_option, sweep_systems
 from lattices.errors import OptionError
 
 WORDS = ["a", "an", "the", "cat", "hat", "mat", "sat", "on", "in", "it", "was", "house", "garden"]

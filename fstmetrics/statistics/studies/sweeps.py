@@ -1,17 +1,8 @@
-"""Studies of metrics: which order in characters is like one in words, what a threshold does.
-
-==============================  ==================================================================
-:func:`char_bleu_study`         BLEU in characters against BLEU in words (Denoual and Lepage 2005)
-:func:`char_bleu_equivalents`   the same from statistics that are there already
-:func:`sweep_systems`           systems under many values of an option, and what people say of them
-:func:`replace_option`             a metric with another value of a numeric option
-==============================  ==================================================================
-"""
+"""Sweeps: systems under many values of an option, and what people say of them."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,15 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fstmetrics.contract import Metric, corpus_stats
-from fstmetrics.ngram.bleu import BLEU, UNIFORM
+from fstmetrics.contract import Metric
 from fstmetrics.references import Reference, check_references
-from fstmetrics.statistics.correlation import (
-    Correlation,
-    correlate,
-    correlate_systems,
-    graded_kappa,
-)
+from fstmetrics.statistics.correlation import Correlation, correlate_systems
+from fstmetrics.statistics.human import HumanScores, human_coefficient
 from fstmetrics.statistics.resampling import ResamplingOptions
 from fstmetrics.statistics.systems import System, pair_matrices
 from lattices.arrays import FloatColumn, floats
@@ -117,21 +103,13 @@ def threshold_sweep(
 
 
 class SystemsPoint(NamedTuple):
-    """Systems under one value of an option.
-
-    Attributes
-    ----------
-    value : float
-    metric : Metric
-    scores : tuple of float
-        Of the corpus, one a system.
-    correlation : Correlation or None
-        With what people say of the systems.
-    """
+    """Systems under one value of an option."""
 
     value: float
     metric: Metric
+    #: of the corpus, one a system
     scores: tuple[float, ...]
+    #: with what people say of the systems
     correlation: Correlation | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,11 +180,11 @@ def sweep_systems(
     if not by_system:
         raise OptionError("a sweep needs at least one system")
     return [
-        systems_point(
+        _point(
             points[0].value,
             points[0].metric,
             [point.stats for point in points],
-            human=human,
+            human,
             method=method,
             **given,
         )
@@ -214,43 +192,33 @@ def sweep_systems(
     ]
 
 
-def systems_point(
+def _point(
     value: float,
     metric: Metric,
     stats: Sequence[FloatColumn],
-    *,
-    human: ArrayLike | None = None,
+    human: ArrayLike | None,
     **correlating: Any,
 ) -> SystemsPoint:
-    """Return one point of :func:`sweep_systems`, from one matrix of statistics a system."""
+    """Return one point, from one matrix of statistics a system."""
     scores = tuple(float(metric.score(rows.sum(axis=0))) for rows in stats)
-    correlation = None
-    if human is not None:
-        correlation = correlate_systems(human, metric, stats, **correlating)
-    return SystemsPoint(value, metric, scores, correlation)
+    found = None if human is None else correlate_systems(human, metric, stats, **correlating)
+    return SystemsPoint(value, metric, scores, found)
 
 
 @dataclass(frozen=True)
 class SystemsSweep(PlainRecord):
-    """Systems under many values of an option.
+    """Systems under many values of an option."""
 
-    Attributes
-    ----------
-    metric : Metric
-        With its other options.
-    option : str
-    systems : sequence of str
-        Their names.
-    human : sequence of float or None
-        What people say of each.
-    points : sequence of SystemsPoint
-        One for each value.
-    """
-
+    #: with its other options
     metric: Metric
     option: str
+    #: their names
     systems: Sequence[str]
+    #: what people say of each, if they judged systems
     human: Sequence[float] | None
+    #: what the correlations are; empty where there are none
+    coefficient: str
+    #: one for each value
     points: Sequence[SystemsPoint]
 
     def notes(self) -> list[str]:
@@ -266,134 +234,33 @@ def sweep_over_scores(
     metric: Metric,
     option: str,
     values: Sequence[float],
-    systems: Sequence[System],
+    systems: Mapping[str, System],
     references: References,
     *,
-    human: Sequence[float] | None = None,
-    **correlating: Any,
+    human: HumanScores | None = None,
+    begin: int = 0,
+    **resampling: Unpack[ResamplingOptions],
 ) -> SystemsSweep:
-    """Return the sweep over systems that were scored under the metric with each of the values."""
-    matrices = pair_matrices(systems, references)
-    points = [
-        systems_point(
-            value, one, [of_system[place] for of_system in matrices], human=human, **correlating
-        )
-        for place, (value, one) in enumerate(zip(values, systems[0].metrics, strict=True))
-    ]
-    return SystemsSweep(metric, option, [one.name for one in systems], human, points)
+    """Return the sweep over systems that were scored under the metric with each of the values.
 
-
-#: scores this close to each other are the same
-_ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class Equivalents(PlainRecord):
-    """What BLEU of one order in words has to do with BLEU of each order in characters.
-
-    Attributes
-    ----------
-    order : int
-        N, in words.
-    pearson, kappa : sequence of float
-        Of segment scores, for M = 1, 2, ...; NaN where undefined.
-    below : sequence of float
-        The share of segments whose score in M characters is at most that in N - 1 words, as the
-        score in N words nearly always is; none for N = 1.
-    share : float
-        How many have to be below.
+    ``systems`` are by their names in ``human``, which may judge systems, outputs of segments, or
+    pairs of outputs (:func:`fstmetrics.statistics.human.human_coefficient`). The metrics of the
+    systems from ``begin`` on are those of the values.
     """
-
-    order: int
-    pearson: tuple[float, ...]
-    kappa: tuple[float, ...]
-    below: tuple[float, ...]
-    share: float
-
-    @property
-    def best_pearson(self) -> int | None:
-        """The M of the highest correlation, the smallest of equals."""
-        return _argmax(self.pearson)
-
-    @property
-    def best_kappa(self) -> int | None:
-        """The M of the highest agreement, the smallest of equals."""
-        return _argmax(self.kappa)
-
-    @property
-    def first_below(self) -> int | None:
-        """The smallest M that has enough segments below."""
-        return next((m for m, part in enumerate(self.below, 1) if part >= self.share), None)
-
-
-def _argmax(values: Sequence[float]) -> int | None:
-    known = [value for value in values if not math.isnan(value)]
-    return values.index(max(known)) + 1 if known else None
-
-
-def char_bleu_metrics(
-    base: BLEU, *, max_n: int = 4, max_m: int = 20, spaces: bool = True
-) -> tuple[BLEU, BLEU]:
-    """Return the metrics whose statistics the study is made of, in words and in characters."""
-    if base.unit != "word":
-        raise OptionError(f"unit={base.unit}: the study compares words with characters by itself")
-    if base.weights != UNIFORM:
-        raise OptionError(f"weights={base.weights}: orders weigh the same in the study")
-    words = dataclasses.replace(base, order=max_n)
-    return words, dataclasses.replace(base, order=max_m, unit="char", spaces=spaces)
-
-
-def char_bleu_study(
-    hypotheses: Sequence[str | Sequence[str]],
-    references: Sequence[Iterable[Reference]],
-    *,
-    base: BLEU | None = None,
-    max_n: int = 4,
-    max_m: int = 20,
-    spaces: bool = True,
-    share: float = 0.9,
-) -> list[Equivalents]:
-    """Return for each order in words how BLEU in characters compares with it.
-
-    Costs one count of n-grams in words and one in characters, whatever the number of orders, and
-    O(segments) for each pair of orders.
-    """
-    metrics = char_bleu_metrics(
-        BLEU() if base is None else base, max_n=max_n, max_m=max_m, spaces=spaces
-    )
-    rows = [corpus_stats(metric, hypotheses, references) for metric in metrics]
-    return char_bleu_equivalents(metrics, rows, share=share)
-
-
-def char_bleu_equivalents(
-    metrics: tuple[BLEU, BLEU], stats: Sequence[FloatColumn], *, share: float = 0.9
-) -> list[Equivalents]:
-    """Return what :func:`char_bleu_study` returns, from statistics."""
-    if not 0 < share <= 1:
-        raise OptionError(f"share={share}, expected more than 0 and at most 1")
-    words, characters = (
-        _scores_by_order(metric, rows) for metric, rows in zip(metrics, stats, strict=True)
-    )
-    found = []
-    for n, of_words in enumerate(words, 1):
-        pearson = [correlate(of_words, of_characters).value for of_characters in characters]
-        kappa = [graded_kappa(of_words, of_characters).value for of_characters in characters]
-        below = [
-            float(np.mean(of_characters <= words[n - 2] + _ROUNDING))
-            for of_characters in (characters if n > 1 else ())
-        ]
-        found.append(Equivalents(n, tuple(pearson), tuple(kappa), tuple(below), share))
-    return found
-
-
-def _scores_by_order(metric: BLEU, rows: FloatColumn) -> FloatColumn:
-    """Return the segment scores for each order up to the metric's own: lower ones are in it."""
-    top = metric.order
-    matches, totals, lengths = rows[:, :top], rows[:, top : 2 * top], rows[:, 2 * top :]
-    scores = [
-        dataclasses.replace(metric, order=order).scores(
-            floats(np.hstack((matches[:, :order], totals[:, :order], lengths)))
-        )
-        for order in range(1, top + 1)
-    ]
-    return np.array(scores)
+    ordered = [*systems.values()]
+    matrices = pair_matrices(ordered, references)
+    points = []
+    for place, value in enumerate(values, begin):
+        one = ordered[0].metrics[place]
+        scores = tuple(float(one.score(stats[place].sum(axis=0))) for stats in matrices)
+        found = None
+        if human is not None:
+            found = human_coefficient(human, systems, references, place, **resampling)
+        points.append(SystemsPoint(value, one, scores, found))
+    said = None
+    if human is not None and not human.by_segment:
+        of_system = {entry.system: entry.score for entry in human.entries}
+        said = [of_system[name] for name in systems]
+    coefficient = points[0].correlation.method if points[0].correlation is not None else ""
+    names = [one.name for one in ordered]
+    return SystemsSweep(metric, option, names, said, coefficient, points)
