@@ -54,18 +54,7 @@ def _list_installed() -> Any:
 
 
 class Registry(Generic[T]):
-    """The plug-ins of one kind: the library's own, and those of an entry-point group.
-
-    Examples
-    --------
-    >>> colours: Registry[str] = Registry("example.colours", "colour", aliases={"rouge": "red"})
-    >>> colours.register("red", "#f00")
-    >>> colours.get("red"), colours.get("Rouge")
-    ('#f00', '#f00')
-    >>> colours.get("rad")
-    Traceback (most recent call last):
-    lattices.errors.UnknownNameError: no colour named 'rad'; did you mean red? (known: red)
-    """
+    """The plug-ins of one kind: the library's own, and those of an entry-point group."""
 
     def __init__(
         self,
