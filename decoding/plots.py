@@ -32,26 +32,17 @@ _PLACES = [
 
 @dataclass(frozen=True)
 class Scatter:
-    """One picture: scores of a metric to the right, what people say upwards.
-
-    Attributes
-    ----------
-    title : str
-    metric : str
-        Its name, under the axis.
-    scores, human : sequence of float
-        One point each.
-    labels : sequence of str, optional
-        The names of the points, if they are few enough to be named.
-    higher_is_better : bool
-        If not, the axis of the metric runs backwards, so that better is to the right.
-    """
+    """One picture: scores of a metric to the right, what people say upwards."""
 
     title: str
+    #: its name, under the axis
     metric: str
+    #: one point each
     scores: Sequence[float]
     human: Sequence[float]
+    #: the names of the points, if they are few enough to be named
     labels: Sequence[str] | None = None
+    #: if not, the axis of the metric runs backwards, so that better is to the right
     higher_is_better: bool = True
 
 
@@ -191,81 +182,53 @@ _COLOURS = 10
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of a picture.
+    """One line of a picture."""
 
-    Attributes
-    ----------
-    label : str
-        Its name in the legend, none if empty.
-    values : sequence of float
-        One for each place of the panel; NaN leaves a gap.
-    low, high : sequence of float
-        The ends of intervals, drawn as a band.
-    mark : int or None
-        The place to point out, counted from 0.
-    places : sequence of float
-        Its own, where they are not those of the panel; they are marked.
-    """
-
+    #: its name in the legend, none if empty
     label: str
+    #: one for each place of the panel; NaN leaves a gap
     values: Sequence[float]
+    #: the ends of intervals, drawn as a band
     low: Sequence[float] = ()
     high: Sequence[float] = ()
+    #: the place to point out, counted from 0
     mark: int | None = None
+    #: its own, where they are not those of the panel; they are marked
     places: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One picture: curves over the same places.
+    """One picture: curves over the same places."""
 
-    Attributes
-    ----------
-    title, across, upwards : str
-        Over the picture, and along its axes.
-    places : sequence of float
-    curves : sequence of Curve
-    level : float or None
-        Where a horizontal line is drawn.
-    doubling : bool
-        Whether a step to the right is a doubling, and places are marked.
-    names : sequence of str
-        What the places are called; then values are ranks, and 1 is above.
-    """
-
+    #: over the picture, and along its axes
     title: str
     across: str
     upwards: str
     places: Sequence[float]
     curves: Sequence[Curve]
+    #: where a horizontal line is drawn
     level: float | None = None
+    #: whether a step to the right is a doubling, and places are marked
     doubling: bool = False
+    #: what the places are called; then values are ranks, and 1 is above
     names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Dots:
-    """One picture: a value for each of several names, from above to below.
+    """One picture: a value for each of several names, from above to below."""
 
-    Attributes
-    ----------
-    title, across : str
-        Over the picture, and below it.
-    names : sequence of str
-    values : sequence of float
-        One for each name; where the first is, a line is drawn.
-    low, high : sequence of float
-        The ends of intervals.
-    strong : sequence of bool
-        Which are pointed out.
-    """
-
+    #: over the picture, and below it
     title: str
     across: str
     names: Sequence[str]
+    #: one for each name; where the first is, a line is drawn
     values: Sequence[float]
+    #: the ends of intervals
     low: Sequence[float] = ()
     high: Sequence[float] = ()
+    #: which are pointed out
     strong: Sequence[bool] = ()
 
 

@@ -31,30 +31,18 @@ Corpus = tuple[Sequence[Lattice], Sequence[Sequence[Reference]]]
 
 @dataclass(frozen=True)
 class DeletionResult(PlainRecord):
-    """What one training came to, on one corpus, by one metric.
+    """What one training came to, on one corpus, by one metric."""
 
-    Attributes
-    ----------
-    trained : Metric
-        That the weights were trained for.
-    kind : {"none", "word", "sentence"}
-        What may be left out.
-    corpus : str
-    deleted : float
-        The share of words that are.
-    metric : Metric
-    score : float
-    comparison : Comparison or None
-        With the same training without deletion; None if this is it.
-    weights : mapping of str to float
-    """
-
+    #: that the weights were trained for
     trained: Metric
+    #: what may be left out
     kind: str
     corpus: str
+    #: the share of words that are
     deleted: float
     metric: Metric
     score: float
+    #: with the same training without deletion; None if this is it
     comparison: Comparison | None
     weights: Mapping[str, float]
 

@@ -84,47 +84,33 @@ class CompiledEvaluator(Evaluator, Protocol):
 
 
 class ClippedMatches(NamedTuple):
-    """A score that grows with the clipped n-gram matches of a sentence, for each length of it.
+    """A score that grows with the clipped n-gram matches of a sentence, for each length of it."""
 
-    Attributes
-    ----------
-    references : tuple
-        The references, in units.
-    weights : float64 column
-        One for each order of n-grams, of sum 1.
-    smoothing : tuple
-        Its number among :data:`fstmetrics.ngram.bleu.SMOOTHINGS`, its value, whether orders for
-        which a sentence is too short are left out, whether the mean is arithmetic.
-    lengths : tuple
-        The number of the effective length among :data:`fstmetrics.ngram.bleu.LENGTHS` (as many as
-        these for no brevity penalty), and whether the penalty is strict.
-    characters, spaces, lowercase : bool
-        What the units are: characters, with blanks or without, or words; in lower case or not.
-    units : function or None
-        The units of a word in themselves, lower case and characters included, where they are not
-        the word or its characters; those of a sentence are those of its words.
-    f_score : (float, bool), optional
-        In place of smoothing and lengths, of chrF: beta, and whether each order has an F-score.
-        The reference that scores best counts.
-    weight : float
-        The score counts so often, beside what is added.
-    added : CompiledEvaluator, optional
-        A metric with a machine, whose value is added.
-    fronts : bool
-        Whether this is BLEU or its kin: then a corpus is chosen from fronts of statistics.
-    """
-
+    #: the references, in units
     references: tuple[tuple[str, ...], ...]
+    #: one for each order of n-grams, of sum 1
     weights: FloatColumn
+    #: its number among :data:`fstmetrics.ngram.bleu.SMOOTHINGS`, its value, whether orders for
+    #: which a sentence is too short are left out, whether the mean is arithmetic
     smoothing: tuple[int, float, bool, bool]
+    #: the number of the effective length among :data:`fstmetrics.ngram.bleu.LENGTHS` (as many as
+    #: these for no brevity penalty), and whether the penalty is strict
     lengths: tuple[int, bool]
+    #: what the units are: characters, with blanks or without, or words; in lower case or not
     characters: bool
     spaces: bool
     lowercase: bool
+    #: the units of a word in themselves, lower case and characters included, where they are not the
+    #: word or its characters; those of a sentence are those of its words
     units: Callable[[str], Sequence[str]] | None = None
+    #: in place of smoothing and lengths, of chrF: beta, and whether each order has an F-score. The
+    #: reference that scores best counts.
     f_score: tuple[float, bool] | None = None
+    #: the score counts so often, beside what is added
     weight: float = 1.0
+    #: a metric with a machine, whose value is added
     added: CompiledEvaluator | None = None
+    #: whether this is BLEU or its kin: then a corpus is chosen from fronts of statistics
     fronts: bool = True
 
 
@@ -392,21 +378,14 @@ def quality(metric: Metric, score: float) -> float:
 
 @dataclass(frozen=True)
 class Prepared(Generic[S]):
-    """A lattice or forest in the tokens of a metric, and the way back to the original.
-
-    Attributes
-    ----------
-    space : Lattice or Forest
-    origin : int32 column, optional
-        The arc or edge of the original behind each of :attr:`space`, -1 for none; nothing where
-        the space is the original itself.
-    exact : bool
-        Whether every sentence is what the metric would make of it; if not, a machine over the
-        space is merely like the metric.
-    """
+    """A lattice or forest in the tokens of a metric, and the way back to the original."""
 
     space: S
+    #: the arc or edge of the original behind each of :attr:`space`, -1 for none; nothing where the
+    #: space is the original itself
     origin: IntColumn | None = None
+    #: whether every sentence is what the metric would make of it; if not, a machine over the space
+    #: is merely like the metric
     exact: bool = True
 
     def original(self, arcs: IntColumn) -> tuple[int, ...]:

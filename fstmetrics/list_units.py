@@ -17,18 +17,11 @@ from lattices.spaces import NBest
 
 
 class ListUnits(NamedTuple):
-    """The sentences of a list: entry ``i`` is ``unit[offset[i]:offset[i + 1]]``.
+    """The sentences of a list: entry ``i`` is ``unit[offset[i]:offset[i + 1]]``."""
 
-    Attributes
-    ----------
-    symbols : tuple of str
-        The distinct units.
-    unit : int32 column
-        Places in ``symbols``.
-    offset : int32 column
-    """
-
+    #: the distinct units
     symbols: tuple[str, ...]
+    #: places in ``symbols``
     unit: IntColumn
     offset: IntColumn
 

@@ -156,9 +156,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(problem.__cause__, KeyboardInterrupt):
             # that of an extension module that was being loaded
             return _exit_interrupted(problem.__cause__)
-        if not _is_expected(problem):
+        plugin = _explain_plugin(problem)
+        if not (plugin or _is_expected(problem)):
             raise
-        say(f"error: {_join_lines(problem)}")
+        say(f"error: {_join_lines(plugin or problem)}")
         if isinstance(problem, OSError) and problem.filename == "<stdout>":
             _discard_output()
         return 2
@@ -271,6 +272,15 @@ def _is_expected(problem: Exception) -> bool:
     return isinstance(problem, OSError | MemoryError) or (
         errors is not None and isinstance(problem, errors.Error)
     )
+
+
+def _explain_plugin(problem: Exception) -> str:
+    """Return what an error says that comes from a plug-in and was not raised on purpose."""
+    errors, registry = (sys.modules.get(f"lattices.{name}") for name in ("errors", "registry"))
+    if errors is None or registry is None or isinstance(problem, errors.Error):
+        return ""
+    said: str = registry.explain_failure(problem)
+    return said
 
 
 def _join_lines(problem: Exception | str) -> str:

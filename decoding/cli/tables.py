@@ -357,27 +357,18 @@ def _parse_cells(cells: Iterable[str]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Report:
-    """What a command found, in all the forms in which it can be written.
+    """What a command found, in all the forms in which it can be written."""
 
-    Attributes
-    ----------
-    header, rows
-        The table for people and for LaTeX.
-    notes
-        What stands below it.
-    left
-        The columns that are aligned to the left.
-    tsv_rows
-        The table for programs, its header first.
-    content
-        The JSON document.
-    """
-
+    #: the table for people and for LaTeX
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+    #: what stands below it
     notes: Sequence[str]
+    #: the table for programs, its header first
     tsv_rows: Callable[[], Iterable[Sequence[str]]]
+    #: the JSON document
     content: Callable[[], dict[str, Any]]
+    #: the columns that are aligned to the left
     left: Sequence[int] = (0,)
 
     @classmethod

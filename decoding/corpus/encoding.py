@@ -41,40 +41,20 @@ class _Noted(Unsupported):
 
 @dataclass(frozen=True)
 class Ready:
-    """One segment, ready to be written.
+    """One segment, ready to be written."""
 
-    Attributes
-    ----------
-    data : bytes or any
-        The segment as a file of its own; or, where bytes do not add up to a file, as
-        :meth:`Target.put` takes it.
-    losses : mapping of str to str
-        What the format cannot hold, and where it was.
-    unweighted : tuple of str
-        Features without weight, of the weights of the target.
-    """
-
+    #: the segment as a file of its own; or, where bytes do not add up to a file, as
+    #: :meth:`Target.put` takes it
     data: Any
+    #: what the format cannot hold, and where it was
     losses: Mapping[str, str]
+    #: features without weight, of the weights of the target
     unweighted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Target:
     """A format to write, and how.
-
-    Attributes
-    ----------
-    format : str
-        Its name.
-    lossy : bool
-        Whether what it cannot hold may be left out.
-    options : mapping
-        Options of its writer.
-    together : bool
-        Whether the file is more than its segments one after the other: then :meth:`put` writes it.
-    weights : mapping of str to float, optional
-        Those that spaces were scored by.
 
     Examples
     --------
@@ -84,10 +64,15 @@ class Target:
     b"((('a',-1.0,1),),)\\n"
     """
 
+    #: its name
     format: str
+    #: whether what it cannot hold may be left out
     lossy: bool = False
+    #: options of its writer
     options: Mapping[str, Any] = field(default_factory=dict)
+    #: whether the file is more than its segments one after the other: then :meth:`put` writes it
     together: bool = False
+    #: those that spaces were scored by
     weights: Mapping[str, float] | None = None
 
     def ready(self, space: Space) -> Ready:

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from decoding.corpus.outcomes import Done, Failure, Segment
-from fstmetrics.external.function import PREFIX, PythonFunction, numbers_of
+from fstmetrics.external.function import PythonFunction, numbers_of
 from lattices.arrays import Array, FloatColumn, floats
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import decode_lines, split_words
 from lattices.formats.ids import place
 from lattices.formats.streams import open_input
+from lattices.registry import PREFIX
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.features import add_feature
 
@@ -69,18 +70,12 @@ class FileValues:
 
     Either one number a line, for all hypotheses in the order of the input; or lines of an id and
     the numbers of its hypotheses, one or more a line.
-
-    Attributes
-    ----------
-    path : str
-    in_order : float64 column, optional
-        The number of each line, where there are no ids.
-    by_id : mapping of str to pairs
-        The numbers of a segment, and the first line of them.
     """
 
     path: str
+    #: the number of each line, where there are no ids
     in_order: FloatColumn | None = None
+    #: the numbers of a segment, and the first line of them
     by_id: dict[str, tuple[list[float], int]] = field(default_factory=dict)
 
     @classmethod
@@ -153,14 +148,9 @@ def read_values(source: str) -> FunctionValues | FileValues:
 
 @dataclass(frozen=True)
 class AddFeatures:
-    """Add features to segments: a transform that takes a whole batch at once.
+    """Add features to segments: a transform that takes a whole batch at once."""
 
-    Attributes
-    ----------
-    sources : tuple of pairs
-        Name and values of each feature; not of a file in order, see :func:`add_in_order`.
-    """
-
+    #: name and values of each feature; not of a file in order, see :func:`add_in_order`
     sources: tuple[tuple[str, FunctionValues | FileValues], ...]
 
     def __call__(self, segment: Segment) -> Space:

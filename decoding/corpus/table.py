@@ -210,14 +210,6 @@ class Layout(NamedTuple):
     In front of the statistics under a metric stand 1, or 0 where there are none; and 1 where they
     have an error, if the metric counts errors.
 
-    Attributes
-    ----------
-    metrics : tuple of Metric
-    counts : tuple of str
-        The names of what is counted.
-    kinds : tuple of str
-        Whose statistics are summed up, such as ``oracle`` and ``one_best``.
-
     Examples
     --------
     >>> from fstmetrics import WER
@@ -227,7 +219,9 @@ class Layout(NamedTuple):
     """
 
     metrics: tuple[Metric, ...]
+    #: the names of what is counted
     counts: tuple[str, ...]
+    #: whose statistics are summed up, such as ``oracle`` and ``one_best``
     kinds: tuple[str, ...]
 
     @property

@@ -158,15 +158,6 @@ class Rescored:
     Every score becomes ``features @ weights``; what it was before is gone. Paths, entries and
     their order stay.
 
-    Attributes
-    ----------
-    weights : mapping of str to float
-        Of the features, by name; names that the space does not have are no harm.
-    missing : {"error", "zero"}
-        What a feature without a weight is: a fault of this segment, or worth nothing.
-    then : Transform, optional
-        What to do with the space afterwards, such as :class:`KBest`.
-
     Examples
     --------
     >>> from lattices import Lattice
@@ -179,8 +170,11 @@ class Rescored:
     ('b', -0.5)
     """
 
+    #: of the features, by name; names that the space does not have are no harm
     weights: Mapping[str, float]
+    #: what a feature without a weight is: a fault of this segment, or worth nothing
     missing: str = "error"
+    #: what to do with the space afterwards, such as :class:`KBest`
     then: Transform | None = None
 
     def __post_init__(self) -> None:

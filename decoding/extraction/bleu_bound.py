@@ -85,21 +85,14 @@ def bleu_bound(
 
 
 class _Point(NamedTuple):
-    """Multipliers, and the part of the bound that is the same for all lengths.
+    """Multipliers, and the part of the bound that is the same for all lengths."""
 
-    Attributes
-    ----------
-    constant : float
-        The sum over segments, and what is bounded by closed forms.
-    length, reference : float
-        The multipliers of the total length and of the reference length.
-    slopes : float64 column
-        Those of the totals of each order, 0 for unigrams.
-    """
-
+    #: the sum over segments, and what is bounded by closed forms
     constant: float
+    #: the multipliers of the total length and of the reference length
     length: float
     reference: float
+    #: those of the totals of each order, 0 for unigrams
     slopes: FloatColumn
 
 

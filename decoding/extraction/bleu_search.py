@@ -67,18 +67,12 @@ _UNKNOWN = 2**31 - 1
 
 
 class Labelled(NamedTuple):
-    """What a search by labels found.
+    """What a search by labels found."""
 
-    Attributes
-    ----------
-    sentences : list of RankedSentence
-        The best first.
-    bound : float
-        No sentence surpasses this (with ``worst``: none falls below it): the metric, with the model
-        score times its weight added (subtracted from an error rate).
-    """
-
+    #: the best first
     sentences: list[RankedSentence]
+    #: no sentence surpasses this (with ``worst``: none falls below it): the metric, with the model
+    #: score times its weight added (subtracted from an error rate)
     bound: float
 
 
@@ -87,23 +81,16 @@ class StatisticsFront(NamedTuple):
 
     Under a metric for which some matches make no difference (an order of weight 0), also those of
     sentences with a higher model score than all that dominate them.
-
-    Attributes
-    ----------
-    rows : float64 array
-        The statistics of each sentence.
-    hypotheses : tuple of Hypothesis
-        A sentence for each row, that with the highest model score.
-    outer : float64 array
-        Every row that the segment can have is one of these or dominated by one: the same as
-        ``rows`` where the front is exact.
-    exact : bool
-        Whether nothing is missing.
     """
 
+    #: the statistics of each sentence
     rows: FloatColumn
+    #: a sentence for each row, that with the highest model score
     hypotheses: tuple[Hypothesis, ...]
+    #: every row that the segment can have is one of these or dominated by one: the same as ``rows``
+    #: where the front is exact
     outer: FloatColumn
+    #: whether nothing is missing
     exact: bool
 
 
@@ -193,27 +180,19 @@ class WantedFront(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A space and an evaluator, and both as the native search takes them.
-
-    Attributes
-    ----------
-    prepared : Prepared
-        The space in the evaluator's units.
-    given : tuple
-        Columns of that, the unit and the word of each arc or symbol, the units of the references,
-        and where each reference begins, the weight of the score, and what is added to it.
-    proves : bool
-        Whether what is best for the search is sure to be best under the metric.
-    words : int32 column, optional
-        Of the lattice that is searched, which may be that of a forest: the words of its arcs.
-    """
+    """A space and an evaluator, and both as the native search takes them."""
 
     space: Lattice | Forest
     evaluator: Evaluator
     matches: ClippedMatches
+    #: the space in the evaluator's units
     prepared: Prepared[Any]
+    #: columns of that, the unit and the word of each arc or symbol, the units of the references,
+    #: and where each reference begins, the weight of the score, and what is added to it
     given: Given
+    #: whether what is best for the search is sure to be best under the metric
     proves: bool = True
+    #: of the lattice that is searched, which may be that of a forest: the words of its arcs
     words: IntColumn | None = None
 
     @property
@@ -251,30 +230,20 @@ class Problem(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the native search found for a problem.
+    """What the native search found for a problem."""
 
-    Attributes
-    ----------
-    paths : list of lists of int
-        Of the prepared space, the best first.
-    rows : float64 array
-        The statistics of each.
-    outer : float64 array
-        Of a front, rows that dominate whatever the space has.
-    bound : float
-        As of :class:`Labelled`.
-    complete, exact : bool
-        Whether a search came to its end, and whether that proves the answer.
-    labels : int
-        How many were kept.
-    """
-
+    #: of the prepared space, the best first
     paths: list[list[int]]
+    #: the statistics of each
     rows: FloatColumn
+    #: of a front, rows that dominate whatever the space has
     outer: FloatColumn
+    #: as of :class:`Labelled`
     bound: float
+    #: whether a search came to its end, and whether that proves the answer
     complete: bool
     exact: bool
+    #: how many were kept
     labels: int
 
 

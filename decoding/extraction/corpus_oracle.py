@@ -148,28 +148,19 @@ def sum_rows(rows: Iterable[FloatColumn]) -> FloatColumn:
 
 
 class FrontCandidates(NamedTuple):
-    """The sentences of one segment that can be part of a corpus oracle.
+    """The sentences of one segment that can be part of a corpus oracle."""
 
-    Attributes
-    ----------
-    hypotheses : tuple of Hypothesis
-        Those with the higher model scores first, as far as they come from one list.
-    rows : float64 array
-        The statistics of each.
-    outer : float64 array or None
-        Every row of statistics that the segment can have is one of these or dominated by one; None
-        if that cannot be said.
-    sentence, first : int
-        Which one is the sentence oracle, and which the 1-best.
-    engine : str
-        Who searched.
-    """
-
+    #: those with the higher model scores first, as far as they come from one list
     hypotheses: tuple[Hypothesis, ...]
+    #: the statistics of each
     rows: FloatColumn
+    #: every row of statistics that the segment can have is one of these or dominated by one; None
+    #: if that cannot be said
     outer: FloatColumn | None
+    #: which one is the sentence oracle, and which the 1-best
     sentence: int
     first: int
+    #: who searched
     engine: str
 
 

@@ -32,20 +32,13 @@ _MOST_STEPS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class BoundedScore(PlainRecord):
-    """The score of a corpus, and how good it could be.
+    """The score of a corpus, and how good it could be."""
 
-    Attributes
-    ----------
-    score : float
-        The metric of the corpus.
-    stats : float64 column
-        The summed statistics.
-    bound : float or None
-        No choice has a better score than this; None where no bound is known.
-    """
-
+    #: the metric of the corpus
     score: float
+    #: the summed statistics
     stats: FloatColumn
+    #: no choice has a better score than this; None where no bound is known
     bound: float | None
 
     @property

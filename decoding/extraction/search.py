@@ -38,18 +38,6 @@ class SearchOptions(TypedDict, total=False):
 class Search:
     """How to search, in one object that all searches take.
 
-    Attributes
-    ----------
-    engine : {"auto", "kernel", "openfst"}
-        Who intersects; ``auto`` is the kernel wherever it can run.
-    budget : int
-        How many labels a search under BLEU or chrF may keep; of the k best and the worst, how many
-        prefixes, and of a forest pairs of a node and a matrix.
-    memory : int
-        How many bytes a search may take, by whatever engine; 2 GB if nothing is said.
-    workers : int
-        Threads.
-
     Examples
     --------
     >>> Search(budget=1000)
@@ -59,9 +47,14 @@ class Search:
     lattices.errors.OptionError: budget and memory are at least 1, not 1000000 and 0
     """
 
+    #: who intersects; ``auto`` is the kernel wherever it can run
     engine: str = "auto"
+    #: how many labels a search under BLEU or chrF may keep; of the k best and the worst, how many
+    #: prefixes, and of a forest pairs of a node and a matrix
     budget: int = DEFAULT_BUDGET
+    #: how many bytes a search may take, by whatever engine; 2 GB if nothing is said
     memory: int = MEMORY
+    #: threads
     workers: int = 1
 
     def __post_init__(self) -> None:

@@ -84,32 +84,17 @@ def mark_right_words(
 
 
 class SegmentWords(NamedTuple):
-    """What one segment tells about each scale.
+    """What one segment tells about each scale."""
 
-    Attributes
-    ----------
-    entropies : float64 column
-        The cross entropy of the words of the model's best sentence at each scale.
-    decided : tuple of JudgedWords
-        The words of the decision at each scale.
-    """
-
+    #: the cross entropy of the words of the model's best sentence at each scale
     entropies: FloatColumn
+    #: the words of the decision at each scale
     decided: tuple[JudgedWords, ...]
 
 
 @dataclass(frozen=True)
 class CalibrationTask:
     """Judge the confidences of every segment: a task of :func:`decoding.run`.
-
-    Attributes
-    ----------
-    scales : tuple of float
-        Those to choose from; 1 is one of them, to tell what it is like without a calibration.
-    references : References or None
-        Those of the segments themselves if None.
-    normalise : str or None
-        As of :func:`mark_right_words`.
 
     Examples
     --------
@@ -120,8 +105,11 @@ class CalibrationTask:
     [0.731, 0.881]
     """
 
+    #: those to choose from; 1 is one of them, to tell what it is like without a calibration
     scales: tuple[float, ...] = SCALES
+    #: those of the segments themselves if None
     references: References | None = None
+    #: as of :func:`mark_right_words`
     normalise: str | None = None
 
     def __post_init__(self) -> None:
@@ -191,28 +179,19 @@ def _find_confidences(space: Space) -> list[float] | None:
 
 @dataclass(frozen=True)
 class CalibrationReport(PlainRecord):
-    """A calibration, and what it does to the confidences of a development set.
+    """A calibration, and what it does to the confidences of a development set."""
 
-    Attributes
-    ----------
-    calibration : Calibration
-        Fitted to all segments.
-    before : Quality
-        Of scale 1, as it is without a calibration.
-    scaled, mapped : Quality
-        Of the scale alone, and of scale and map, where each part of the segments was judged by what
-        was fitted to the others.
-    fitted : Quality
-        Of the calibration on the very words that it was fitted to.
-    segments, folds : int
-        How many there were, and of how many parts.
-    """
-
+    #: fitted to all segments
     calibration: Calibration
+    #: of scale 1, as it is without a calibration
     before: Quality
+    #: of the scale alone, and of scale and map, where each part of the segments was judged by what
+    #: was fitted to the others
     scaled: Quality
     mapped: Quality
+    #: of the calibration on the very words that it was fitted to
     fitted: Quality
+    #: how many there were, and of how many parts
     segments: int
     folds: int
 

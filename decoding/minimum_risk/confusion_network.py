@@ -49,28 +49,6 @@ class ConfusionNetwork:
     The sentence has ``L`` words and ``2 L + 1`` bins: those of its words, and before, between and
     after them bins in which it has no word.
 
-    Attributes
-    ----------
-    vocabulary : Vocabulary
-        The words behind ``label``.
-    label : int32 column, one entry an alternative
-        0 is no word.
-    posterior : float64 column, one entry an alternative
-        They sum to one in each bin.
-    offset : int32 column
-        Bin ``i`` is the alternatives from ``offset[i]`` up to ``offset[i + 1]``.
-    chosen : int32 column, one entry a bin
-        The alternative of the sentence.
-    begin, end : float64 columns or None
-        When each alternative begins and ends, in seconds, averaged over the paths that have it
-        there; ``nan`` for a posterior of 0.
-    bin_begin, bin_end : float64 columns or None
-        When each bin begins and ends, averaged over all paths, and put in order where a bin would
-        end after the next one begins, see :func:`sort_times`.
-    id : str
-    references : tuple
-        Those of the space.
-
     Examples
     --------
     >>> from decoding.minimum_risk.edit import edit
@@ -84,16 +62,26 @@ class ConfusionNetwork:
     [('a', 0.69), ('cat', 0.88)]
     """
 
+    #: the words behind ``label``
     vocabulary: Vocabulary
+    #: 0 is no word
     label: IntColumn
+    #: they sum to one in each bin
     posterior: FloatColumn
+    #: bin ``i`` is the alternatives from ``offset[i]`` up to ``offset[i + 1]``
     offset: IntColumn
+    #: the alternative of the sentence
     chosen: IntColumn
+    #: when each alternative begins and ends, in seconds, averaged over the paths that have it
+    #: there; ``nan`` for a posterior of 0
     begin: FloatColumn | None = None
     end: FloatColumn | None = None
+    #: when each bin begins and ends, averaged over all paths, and put in order where a bin would
+    #: end after the next one begins, see :func:`sort_times`
     bin_begin: FloatColumn | None = None
     bin_end: FloatColumn | None = None
     id: str = ""
+    #: those of the space
     references: tuple[Any, ...] = ()
 
     def __len__(self) -> int:

@@ -76,25 +76,16 @@ _DIGITS = 12
 
 
 class EditSpace(NamedTuple):
-    """What the recursion runs over.
+    """What the recursion runs over."""
 
-    Attributes
-    ----------
-    lattice : Lattice
-        Its scores, multiplied by ``scale``, are logarithms of masses.
-    scale : float
-    space : Lattice, NBest, Forest or None
-        What was given; None if that was several.
-    leaf_score : float64 column or None
-        Of a list, for every state of its tree: the best score of the entries that end there.
-    memory : int
-        How many bytes the recursion may take.
-    """
-
+    #: its scores, multiplied by ``scale``, are logarithms of masses
     lattice: Lattice
     scale: float
+    #: what was given; None if that was several
     space: Space | None
+    #: of a list, for every state of its tree: the best score of the entries that end there
     leaf_score: FloatColumn | None = None
+    #: how many bytes the recursion may take
     memory: int = MEMORY
 
     def beginnings(self, count: int) -> list[IntColumn]:

@@ -24,19 +24,12 @@ LIST_SIZE = 100
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """The best sentences of one space.
-
-    Attributes
-    ----------
-    space : Space
-    nbest : NBest
-        The sentences; one may come several times only in a list that was given, or of a forest.
-    hypothesis : callable
-        From an entry of ``nbest`` to the sentence with all that the space knows of it.
-    """
+    """The best sentences of one space."""
 
     space: Space
+    #: the sentences; one may come several times only in a list that was given, or of a forest
     nbest: NBest
+    #: from an entry of ``nbest`` to the sentence with all that the space knows of it
     hypothesis: Callable[[int], Hypothesis]
 
     def log_masses(self, scale: float, summed: bool) -> FloatColumn:
@@ -88,20 +81,13 @@ def listing(space: Space, k: int | None, distinct: bool = True) -> Listing:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """What can be chosen.
+    """What can be chosen."""
 
-    Attributes
-    ----------
-    nbest : NBest
-        The sentences, each once, with the score of its best entry; in the order of their first.
-    entry : int32 column
-        For each, its best entry in the lists of all systems, one after the other.
-    listings : tuple of Listing
-        The lists of the systems.
-    """
-
+    #: the sentences, each once, with the score of its best entry; in the order of their first
     nbest: NBest
+    #: for each, its best entry in the lists of all systems, one after the other
     entry: IntColumn
+    #: the lists of the systems
     listings: tuple[Listing, ...]
 
     def hypothesis(self, candidate: int) -> Hypothesis:

@@ -75,19 +75,12 @@ FOREST_STATES = 100_000
 
 @dataclass(frozen=True, eq=False)
 class EvidenceGraph:
-    """Evidence that can be walked, in the units of a metric.
-
-    Attributes
-    ----------
-    graph : LengthGraph
-    vocabulary : Vocabulary
-        Of the units.
-    sentences : int
-        How many there are, if they were listed; -1 for all of a lattice.
-    """
+    """Evidence that can be walked, in the units of a metric."""
 
     graph: LengthGraph
+    #: of the units
     vocabulary: Vocabulary
+    #: how many there are, if they were listed; -1 for all of a lattice
     sentences: int = -1
 
 
@@ -198,29 +191,19 @@ Beyond = Literal["sample", "raise"]
 
 @dataclass(frozen=True, eq=False)
 class ExpectedMetric:
-    """What to expect of each of several sentences.
+    """What to expect of each of several sentences."""
 
-    Attributes
-    ----------
-    expected : float64 column, one entry a candidate
-        The mean of the metric over the evidence.
-    deviation : float64 column
-        The standard deviation of the metric over the evidence.
-    standard_error : float64 column
-        Of ``expected``: 0 where it is exact, otherwise what the samples leave open.
-    exact : bool column
-        Whether the mean is over all of the evidence.
-    lost : float
-        The largest probability, over candidates, of prefixes that were not followed.
-    evidence : int
-        How many sentences were averaged over, -1 if all of a lattice were.
-    """
-
+    #: the mean of the metric over the evidence
     expected: FloatColumn
+    #: the standard deviation of the metric over the evidence
     deviation: FloatColumn
+    #: of ``expected``: 0 where it is exact, otherwise what the samples leave open
     standard_error: FloatColumn
+    #: whether the mean is over all of the evidence
     exact: NDArray[np.bool_]
+    #: the largest probability, over candidates, of prefixes that were not followed
     lost: float
+    #: how many sentences were averaged over, -1 if all of a lattice were
     evidence: int
 
 
@@ -238,30 +221,20 @@ class AveragingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Averaging:
-    """How a metric is averaged over the paths of a lattice.
+    """How a metric is averaged over the paths of a lattice."""
 
-    Attributes
-    ----------
-    normalised : bool
-        False gives the expected numerator: the expected number of errors for an error rate, which
-        is what speech recognition minimises, or the matches less costs for a recognition rate.
-    budget : int
-        The most pairs that a candidate may take; lists need none.
-    memory : int
-        The most bytes that the pairs of a candidate, and the lattice split by lengths, may take.
-    negligible : float
-        Prefixes (of one state and row, together) that are less probable are not followed.
-    beyond : {"sample", "raise"}
-        What to do beyond the budget or the memory.
-    samples, seed : int
-        How many paths are drawn then.
-    """
-
+    #: False gives the expected numerator: the expected number of errors for an error rate, which is
+    #: what speech recognition minimises, or the matches less costs for a recognition rate
     normalised: bool = True
+    #: the most pairs that a candidate may take; lists need none
     budget: int = DEFAULT_BUDGET
+    #: the most bytes that the pairs of a candidate, and the lattice split by lengths, may take
     memory: int = MEMORY
+    #: prefixes (of one state and row, together) that are less probable are not followed
     negligible: float = NEGLIGIBLE
+    #: what to do beyond the budget or the memory
     beyond: Beyond = "sample"
+    #: how many paths are drawn then
     samples: int = 1000
     seed: int = 0
 

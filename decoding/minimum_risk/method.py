@@ -131,26 +131,17 @@ class Consensus(PlainRecord):
 
 
 class MBRProblem(NamedTuple):
-    """What is decided for one segment.
+    """What is decided for one segment."""
 
-    Attributes
-    ----------
-    spaces : sequence of spaces
-        What the systems said, of which one sentence is chosen.
-    metric : Metric or None
-        With the source of the segment, if it takes one.
-    evidence : Evidence, space, spaces or None
-        What to average over; the spaces if None.
-    scale : float
-        Of all scores, before they become probabilities.
-    system_weights : sequence of float or None
-        One for each space; all the same if None.
-    """
-
+    #: what the systems said, of which one sentence is chosen
     spaces: Sequence[Space]
+    #: with the source of the segment, if it takes one
     metric: Metric | None = None
+    #: what to average over; the spaces if None
     evidence: Evidence | Spaces | None = None
+    #: of all scores, before they become probabilities
     scale: float = 1.0
+    #: one for each space; all the same if None
     system_weights: Sequence[float] | None = None
 
 
@@ -160,22 +151,15 @@ class Method(ABC):
 
     What all methods are asked is a :class:`MBRProblem`, which :func:`decoding.mbr` makes of its
     arguments; it takes any object of this kind as its ``method``.
-
-    Attributes
-    ----------
-    name : str
-        How :func:`decoding.mbr` and the command know it by name.
-    own_objective : bool
-        Whether it decides by something of its own, and not by a metric that it is given.
-    takes_evidence : bool
-        Whether it can average over something else than what it chooses from.
-    ranks : bool
-        Whether it can return several, best first.
     """
 
+    #: how :func:`decoding.mbr` and the command know it by name
     name: ClassVar[str]
+    #: whether it decides by something of its own, and not by a metric that it is given
     own_objective: ClassVar[bool] = False
+    #: whether it can average over something else than what it chooses from
     takes_evidence: ClassVar[bool] = True
+    #: whether it can return several, best first
     ranks: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -112,20 +112,13 @@ _RESAMPLES = 500
 
 
 class Survivors(NamedTuple):
-    """The candidates that are left, with their expectations over all of the evidence.
+    """The candidates that are left, with their expectations over all of the evidence."""
 
-    Attributes
-    ----------
-    place : int32 column
-        Where they stand among the candidates.
-    expected : float64 column
-        The expected metric of each.
-    scored : int
-        How many pairs of candidate and evidence were scored.
-    """
-
+    #: where they stand among the candidates
     place: IntColumn
+    #: the expected metric of each
     expected: FloatColumn
+    #: how many pairs of candidate and evidence were scored
     scored: int
 
 
@@ -273,31 +266,20 @@ class UtilityMatrix(PlainRecord):
     """The scores of all candidates against all sentences of evidence.
 
     ``scores @ weights`` are the expectations by which a candidate is chosen.
-
-    Attributes
-    ----------
-    candidates, evidence : tuple of str
-        Their texts, each once.
-    weights : float64 column
-        Of the evidence, of sum 1.
-    scores : float64 array
-        One row a candidate, one column a sentence of evidence.
     """
 
+    #: their texts, each once
     candidates: tuple[str, ...]
     evidence: tuple[str, ...]
+    #: of the evidence, of sum 1
     weights: FloatColumn
+    #: one row a candidate, one column a sentence of evidence
     scores: FloatColumn
 
 
 @dataclass(frozen=True)
 class PairwiseConsensus(Consensus):
-    """A decision with the scores of all pairs, which ``Pairwise(matrix=True)`` asks for.
-
-    Attributes
-    ----------
-    matrix : UtilityMatrix
-    """
+    """A decision with the scores of all pairs, which ``Pairwise(matrix=True)`` asks for."""
 
     matrix: UtilityMatrix = field(repr=False, compare=False)
 

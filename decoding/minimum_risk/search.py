@@ -218,19 +218,12 @@ def _find_best_in_list(
 
 
 class _Alignments(NamedTuple):
-    """Alignments to all sentences of evidence.
-
-    Attributes
-    ----------
-    columns : AlignmentListColumns
-    share : float64 column
-        What a unit of each is worth.
-    constant : float
-        To be added to the weighted sum of gains.
-    """
+    """Alignments to all sentences of evidence."""
 
     columns: AlignmentListColumns
+    #: what a unit of each is worth
     share: FloatColumn
+    #: to be added to the weighted sum of gains
     constant: float
 
 

@@ -39,29 +39,22 @@ _SHOWN = 20
 class LinearGrid:
     """The points to try: every combination of these values.
 
-    Attributes
-    ----------
-    scales, ps, rs, Ts : tuple of float
-        Values of ``scale``, ``p``, ``r`` and ``T`` of
-        :class:`~decoding.minimum_risk.linear.Linear`.
-    order, word_penalty, merge
-        As there, the same at every point.
-    system_weights : tuple of float, optional
-        As there, where segments have several spaces.
-
     Examples
     --------
     >>> LinearGrid(scales=(1.0, 2.0), ps=(0.5,), rs=(0.7,)).points
     [(1.0, 0.5, 0.7, 10.0), (2.0, 0.5, 0.7, 10.0)]
     """
 
+    #: values of ``scale``, ``p``, ``r`` and ``T`` of :class:`~decoding.minimum_risk.linear.Linear`
     scales: tuple[float, ...] = SCALES
     ps: tuple[float, ...] = PRECISIONS
     rs: tuple[float, ...] = RATIOS
     Ts: tuple[float, ...] = UNIGRAMS
+    #: as there, the same at every point
     order: int = 4
     word_penalty: float | None = None
     merge: str = "sum"
+    #: as there, where segments have several spaces
     system_weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -134,20 +127,12 @@ class TuningPoint(PlainRecord):
 
 @dataclass(frozen=True)
 class TuningTable(PlainRecord):
-    """All points of a grid with the score of each, the best first.
+    """All points of a grid with the score of each, the best first."""
 
-    Attributes
-    ----------
-    points : tuple of TuningPoint
-        Points of equal score stand in the order of the grid.
-    metric : str
-    one_best : float
-        What the model's own choices score.
-    segments : int
-    """
-
+    #: points of equal score stand in the order of the grid
     points: tuple[TuningPoint, ...]
     metric: str
+    #: what the model's own choices score
     one_best: float
     segments: int
 
@@ -217,18 +202,11 @@ def tuning_table(grid: LinearGrid, metric: Metric, rows: FloatColumn, segments: 
 
 @dataclass(frozen=True)
 class TuningTask:
-    """The statistics of each segment at each point: a task of :func:`decoding.run`.
-
-    Attributes
-    ----------
-    grid : LinearGrid
-    metric : Metric
-    references : References or None
-        Those of the segments themselves if None.
-    """
+    """The statistics of each segment at each point: a task of :func:`decoding.run`."""
 
     grid: LinearGrid
     metric: Metric
+    #: those of the segments themselves if None
     references: References | None = None
 
     @property

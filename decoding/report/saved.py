@@ -46,18 +46,12 @@ def _kind(fields: Mapping[str, Any]) -> str | None:
 
 @dataclass
 class SavedSegment:
-    """What is known of a segment from lines of results.
+    """What is known of a segment from lines of results."""
 
-    Attributes
-    ----------
-    path, line
-        Where its first line is.
-    results : dict
-        The fields of the best result of each kind.
-    """
-
+    #: where its first line is
     path: str
     line: int
+    #: the fields of the best result of each kind
     results: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
 

@@ -52,81 +52,50 @@ class ErrorCounts(NamedTuple):
 
 
 class SegmentCurvePoints(NamedTuple):
-    """The oracles of a segment in larger and larger parts of its space.
+    """The oracles of a segment in larger and larger parts of its space."""
 
-    Attributes
-    ----------
-    kind : {"at", "densities"}
-        Whether the parts are the k best sentences or pruned lattices.
-    words : int
-        Of the model's best.
-    sizes : tuple of int
-        Sentences or arcs of each part.
-    stats : tuple of Rows
-        Statistics of the oracle of each part.
-    """
-
+    #: whether the parts are the k best sentences or pruned lattices
     kind: str
+    #: of the model's best
     words: int
+    #: sentences or arcs of each part
     sizes: tuple[int, ...]
+    #: statistics of the oracle of each part
     stats: tuple[Rows, ...]
 
 
 class SegmentReport(NamedTuple):
-    """What a page has of one segment; plain data, since workers send one for each.
+    """What a page has of one segment; plain data, since workers send one for each."""
 
-    Attributes
-    ----------
-    reference, hypothesis : str
-        What is searched in the page: the reference, and the first kind of sentence there is.
-    stats : dict
-        Statistics under each metric by the kind of sentence; oracles are those of each metric.
-    counts : dict
-        Words and errors of each kind.
-    errors : dict
-        The errors of each kind.
-    confidences, right : tuple
-        Of the words of the MBR decision: how probable they are, and whether they are matches.
-    curve : SegmentCurvePoints or None
-    exact : bool
-        Whether all oracles are proven.
-    unscored : bool
-        Whether the 1-best is arbitrary, since the model has no scores.
-    decomposes : bool
-        Whether the oracles are part of the best corpus, whatever the other segments are.
-    oracle_of : str
-        The metric that a saved oracle is best under; empty where each metric has its own.
-    detail : str
-        What is shown when the segment is opened, as JSON.
-    """
-
+    #: what is searched in the page: the reference, and the first kind of sentence there is
     reference: str
     hypothesis: str
+    #: statistics under each metric by the kind of sentence; oracles are those of each metric
     stats: dict[str, Rows]
+    #: words and errors of each kind
     counts: dict[str, ErrorCounts]
+    #: the errors of each kind
     errors: dict[str, tuple[Edit, ...]]
+    #: of the words of the MBR decision: how probable they are, and whether they are matches
     confidences: tuple[float, ...]
     right: tuple[bool, ...]
     curve: SegmentCurvePoints | None
+    #: whether all oracles are proven
     exact: bool
+    #: whether the 1-best is arbitrary, since the model has no scores
     unscored: bool
+    #: whether the oracles are part of the best corpus, whatever the other segments are
     decomposes: bool
+    #: the metric that a saved oracle is best under; empty where each metric has its own
     oracle_of: str
+    #: what is shown when the segment is opened, as JSON
     detail: str
 
 
 class Chosen(NamedTuple):
-    """A sentence to show.
+    """A sentence to show."""
 
-    Attributes
-    ----------
-    kind : str
-        One of ``KINDS``.
-    label : str
-    tokens : tuple of str
-    model_score : float or None
-    """
-
+    #: one of ``KINDS``
     kind: str
     label: str
     tokens: tuple[str, ...]
@@ -173,20 +142,6 @@ def word_aligner(metrics: Sequence[Metric]) -> Metric:
 class ReportTask:
     """Search and decide for every segment, align what is found, and spell out what is shown.
 
-    Attributes
-    ----------
-    metrics : tuple of Metric
-        Each has an oracle of its own; the first one decides by minimum Bayes risk, unless the
-        method has an objective of its own.
-    references : References or None
-        Those of the segments themselves if None.
-    method, scale
-        As in :func:`decoding.mbr`; the scale is that of all posteriors.
-    at, densities
-        The points of curves, for lists and forests, and for lattices.
-    search
-        As in :func:`decoding.oracle`.
-
     Examples
     --------
     >>> from lattices import Lattice
@@ -198,12 +153,18 @@ class ReportTask:
     ('a', 1, ErrorCounts(words=1, substitutions=0, insertions=0, deletions=0))
     """
 
+    #: each has an oracle of its own; the first one decides by minimum Bayes risk, unless the method
+    #: has an objective of its own
     metrics: tuple[Metric, ...]
+    #: those of the segments themselves if None
     references: References | None = None
+    #: as in :func:`decoding.mbr`; the scale is that of all posteriors
     method: str | Method = "auto"
     scale: float = 1.0
+    #: the points of curves, for lists and forests, and for lattices
     at: tuple[int, ...] = SIZES
     densities: tuple[float, ...] = DENSITIES
+    #: as in :func:`decoding.oracle`
     search: Search = SEARCH
 
     def process(self, segments: Sequence[Segment]) -> list[SegmentReport]:

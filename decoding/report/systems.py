@@ -60,31 +60,20 @@ class SystemReport:
     """What a page has of one system, collected segment by segment.
 
     Details are compressed as they come; statistics, errors and what is searched are kept.
-
-    Attributes
-    ----------
-    name : str
-    metrics : tuple of Metric
-    group_of : function, optional
-        Gives the group of a segment by its id.
-    records : int
-        Segments of the input.
-    failures : Failures
-    ids : list of str
-        Of the segments that have a result, in order; those without an id are numbered.
-    oracles_of : set of str
-        The metrics that oracles are best under, "" for each its own.
-    blocks : list of str
-        Details, compressed.
     """
 
     name: str
     metrics: tuple[Metric, ...]
+    #: gives the group of a segment by its id
     group_of: Callable[[str], str] | None = None
+    #: segments of the input
     records: int = 0
     failures: Failures = field(default_factory=Failures)
+    #: of the segments that have a result, in order; those without an id are numbered
     ids: list[str] = field(default_factory=list)
+    #: the metrics that oracles are best under, "" for each its own
     oracles_of: set[str] = field(default_factory=set)
+    #: Details, compressed
     blocks: list[str] = field(default_factory=list)
     _texts: list[str] = field(default_factory=list)
     _groups: list[str] = field(default_factory=list)

@@ -53,19 +53,12 @@ Kind = Literal["one_best", "oracle", "corpus", "mbr"]
 
 
 class Way(NamedTuple):
-    """A way to choose a sentence of every segment: a row of the comparison.
-
-    Attributes
-    ----------
-    choice : {"one_best", "oracle", "corpus", "mbr"}
-    among : {"", "list", "space"}
-        Whether from the k best sentences or from all.
-    under : str
-        The metric that is to be best; empty for the model's own best.
-    """
+    """A way to choose a sentence of every segment: a row of the comparison."""
 
     choice: Kind
+    #: whether from the k best sentences or from all
     among: str = ""
+    #: the metric that is to be best; empty for the model's own best
     under: str = ""
 
     def __str__(self) -> str:
@@ -204,20 +197,6 @@ class Choices(PlainRecord, Sequence[Choice]):
 class ChoicesTask:
     """Choose a sentence of every segment in all ways, and score each under all metrics.
 
-    Attributes
-    ----------
-    metrics : tuple of Metric
-        Each has oracles and MBR decisions of its own.
-    references : References or None
-        Those of the segments themselves if None.
-    nbest : int
-        How many sentences lists have.
-    scale : float
-        Of the model scores, before MBR takes them for probabilities.
-    choose : tuple of {"oracle", "corpus", "mbr"}
-        What is compared with the model's own best.
-    search : Search
-
     Examples
     --------
     >>> from fstmetrics import WER
@@ -231,10 +210,15 @@ class ChoicesTask:
      'mbr space wer': 'a'}
     """
 
+    #: each has oracles and MBR decisions of its own
     metrics: tuple[Metric, ...]
+    #: those of the segments themselves if None
     references: References | None = None
+    #: how many sentences lists have
     nbest: int = 100
+    #: of the model scores, before MBR takes them for probabilities
     scale: float = 1.0
+    #: what is compared with the model's own best
     choose: tuple[str, ...] = KINDS
     search: Search = SEARCH
 
@@ -308,20 +292,13 @@ _SHAPES = {"lattice": Lattice, "forest": Forest}
 
 
 class CorpusPart(NamedTuple):
-    """What a corpus oracle chooses from in one segment.
+    """What a corpus oracle chooses from in one segment."""
 
-    Attributes
-    ----------
-    front : FrontCandidates
-        Without the sentences.
-    stats : float64 array
-        Of each candidate the statistics under all metrics, one after the other.
-    decomposes : bool
-        Whether the best sentence of the segment is part of the best corpus.
-    """
-
+    #: without the sentences
     front: FrontCandidates
+    #: of each candidate the statistics under all metrics, one after the other
     stats: FloatColumn
+    #: whether the best sentence of the segment is part of the best corpus
     decomposes: bool
 
 

@@ -72,16 +72,10 @@ def network_of(found: Consensus) -> ConfusionNetwork:
 
 @dataclass(frozen=True)
 class CtmWriter:
-    """Lines of ctm, of tables that have decisions with networks.
-
-    Attributes
-    ----------
-    channel : str
-    calibration : Calibration or None
-        Of the confidences; its scale is not looked at.
-    """
+    """Lines of ctm, of tables that have decisions with networks."""
 
     channel: str = "1"
+    #: of the confidences; its scale is not looked at
     calibration: Calibration | None = None
 
     def __call__(self, table: Table) -> list[list[str]]:
@@ -94,12 +88,7 @@ class CtmWriter:
 
 @dataclass(frozen=True)
 class NetworkWriter:
-    """Networks in a format of confusion networks, such as ``mesh``, which holds no times.
-
-    Attributes
-    ----------
-    format : str
-    """
+    """Networks in a format of confusion networks, such as ``mesh``, which holds no times."""
 
     format: str
 
@@ -135,15 +124,6 @@ class ConfusionTask:
     sentence that the space does not have; ``bins``, each with ``begin``, ``end`` and ``words``,
     pairs of a word, "" for none, and a posterior. Times are None where the space has none.
 
-    Attributes
-    ----------
-    sentences : References or None
-        The sentences to begin with; the model's best if None.
-    options : mapping
-        The rest of the arguments of :func:`decoding.minimum_risk.edit.edit`.
-    calibration : Calibration or None
-        Of the confidences; its scale is not looked at.
-
     Examples
     --------
     >>> from lattices import Lattice
@@ -153,8 +133,11 @@ class ConfusionTask:
     (0.5, {'begin': None, 'end': None, 'words': [['a', 0.5], ['b', 0.5]]})
     """
 
+    #: the sentences to begin with; the model's best if None
     sentences: References | None = None
+    #: the rest of the arguments of :func:`decoding.minimum_risk.edit.edit`
     options: Mapping[str, Any] = field(default_factory=dict)
+    #: of the confidences; its scale is not looked at
     calibration: Calibration | None = None
 
     @property

@@ -31,13 +31,6 @@ class CandidatesTask:
     The results of a segment are its candidates. Nothing is summed up before
     :class:`CorpusDecision` has chosen.
 
-    Attributes
-    ----------
-    metrics : tuple of Metric
-    references : References or None
-        Those of the segments themselves if None.
-    search : Search
-
     Examples
     --------
     >>> from fstmetrics import WER
@@ -51,6 +44,7 @@ class CandidatesTask:
     """
 
     metrics: tuple[Metric, ...]
+    #: those of the segments themselves if None
     references: References | None = None
     search: Search = SEARCH
 
@@ -118,17 +112,11 @@ def _split(row: FloatColumn, metrics: tuple[Metric, ...]) -> list[FloatColumn]:
 
 @dataclass
 class CorpusDecision:
-    """The corpus oracle, which is chosen when all segments are there.
-
-    Attributes
-    ----------
-    task : CandidatesTask
-    decided : tuple of CorpusChoice and float64 column, optional
-        What was chosen, and the sum over the sentence oracles, under all metrics one after the
-        other; None while there is nothing to choose from.
-    """
+    """The corpus oracle, which is chosen when all segments are there."""
 
     task: CandidatesTask
+    #: what was chosen, and the sum over the sentence oracles, under all metrics one after the
+    #: other; None while there is nothing to choose from
     decided: tuple[CorpusChoice, FloatColumn] | None = None
 
     def choose(

@@ -26,18 +26,6 @@ class CurveTask:
 
     The results of a segment are the points of the curve.
 
-    Attributes
-    ----------
-    metrics : tuple of Metric
-        The first one searches.
-    references : References or None
-        Those of the segments themselves if None.
-    at : tuple of int
-        As in :func:`decoding.oracle_at`.
-    densities : tuple of float
-        As in :func:`decoding.density_curve`, instead.
-    search : Search
-
     Examples
     --------
     >>> from fstmetrics import WER
@@ -50,9 +38,13 @@ class CurveTask:
     [(1, 1, {'wer': 1.0}), (10, 2, {'wer': 0.0})]
     """
 
+    #: the first one searches
     metrics: tuple[Metric, ...]
+    #: those of the segments themselves if None
     references: References | None = None
+    #: as in :func:`decoding.oracle_at`
     at: tuple[int, ...] = ()
+    #: as in :func:`decoding.density_curve`, instead
     densities: tuple[float, ...] = ()
     search: Search = SEARCH
 

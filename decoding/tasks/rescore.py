@@ -19,15 +19,6 @@ from lattices.formats.references import References
 class RescoreTask:
     """Find the best sentence of every segment under weights, and score it under all metrics.
 
-    Attributes
-    ----------
-    weights : mapping of str to float
-    missing : {"error", "zero"}
-        As in :class:`decoding.corpus.transforms.Rescored`.
-    metrics : tuple of Metric
-    references : References or None
-        Those of the segments themselves if None; where a segment has none nothing is scored.
-
     Examples
     --------
     >>> from fstmetrics import WER
@@ -40,8 +31,10 @@ class RescoreTask:
     """
 
     weights: Mapping[str, float]
+    #: as in :class:`decoding.corpus.transforms.Rescored`
     missing: str = "error"
     metrics: tuple[Metric, ...] = ()
+    #: those of the segments themselves if None; where a segment has none nothing is scored
     references: References | None = None
 
     @property

@@ -13,12 +13,7 @@ from lattices.spaces import Space
 
 @dataclass(frozen=True)
 class SpacesTask:
-    """Transform every segment; a transform that has ``together`` is called once for a batch.
-
-    Attributes
-    ----------
-    transform : Transform
-    """
+    """Transform every segment; a transform that has ``together`` is called once for a batch."""
 
     transform: Transform
 
@@ -32,13 +27,7 @@ class SpacesTask:
 
 @dataclass(frozen=True)
 class EncodedTask:
-    """Transform every segment, and make it ready to be written.
-
-    Attributes
-    ----------
-    transform : Transform
-    target : Target
-    """
+    """Transform every segment, and make it ready to be written."""
 
     transform: Transform
     target: Target

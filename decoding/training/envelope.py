@@ -40,29 +40,20 @@ _TOO_LARGE, _TOO_MANY_EDGES = 2, 3
 
 @dataclass(frozen=True, eq=False)
 class Envelope:
-    """The best hypotheses of a space along a line of weights, from left to right.
-
-    Attributes
-    ----------
-    space : Lattice, NBest or Forest
-    slope, intercept : float64 columns, one entry a segment
-        The score of the segment's hypothesis at a step is ``intercept + step * slope``; slopes
-        ascend.
-    left : float64 column
-        The step where each segment begins; the first begins at ``-inf``.
-    arcs, arc_offset : int32 columns
-        The hypothesis of segment ``i`` is ``arcs[arc_offset[i]:arc_offset[i + 1]]``: arcs of a
-        lattice, edges of a forest, or the one entry of a list.
-    words, word_offset : int32 columns
-        Its words, as numbers of the space's vocabulary.
-    """
+    """The best hypotheses of a space along a line of weights, from left to right."""
 
     space: Space
+    #: the score of the segment's hypothesis at a step is ``intercept + step * slope``; slopes
+    #: ascend
     slope: FloatColumn
     intercept: FloatColumn
+    #: the step where each segment begins; the first begins at ``-inf``
     left: FloatColumn
+    #: the hypothesis of segment ``i`` is ``arcs[arc_offset[i]:arc_offset[i + 1]]``: arcs of a
+    #: lattice, edges of a forest, or the one entry of a list
     arcs: IntColumn
     arc_offset: IntColumn
+    #: its words, as numbers of the space's vocabulary
     words: IntColumn
     word_offset: IntColumn
 
@@ -267,20 +258,13 @@ class SentenceStats:
 
 
 class Turns(NamedTuple):
-    """Where the corpus changes along a line.
+    """Where the corpus changes along a line."""
 
-    Attributes
-    ----------
-    base : float64 column
-        The statistics of the corpus far to the left, before all turns.
-    step : float64 column
-        Where some segment's best sentence changes to one with other statistics, in order.
-    change : float64 array, one row a turn
-        What is added to the statistics there.
-    """
-
+    #: the statistics of the corpus far to the left, before all turns
     base: FloatColumn
+    #: where some segment's best sentence changes to one with other statistics, in order
     step: FloatColumn
+    #: what is added to the statistics there
     change: FloatColumn
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import os
 import sys
 import time
@@ -30,6 +31,7 @@ from fstmetrics.references import Reference
 from lattices.errors import FormatError, OptionError
 from lattices.formats.streams import PathLike, open_output
 from lattices.records import show
+from lattices.registry import name_plugin
 from lattices.spaces import Space
 from lattices.spaces.arguments import SPACES, check_filled
 
@@ -149,31 +151,21 @@ class TrainingWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Round:
-    """What one round of training came to.
+    """What one round of training came to."""
 
-    Attributes
-    ----------
-    number : int
-        Counted from 1, over all that the learner was ever fitted to; of a start, the number of
-        rounds before it.
-    score : float
-        The metric of the best sentences of the training spaces, under the weights.
-    seconds : float
-        How long the round took, by the clock.
-    weights : mapping of str to float
-        Those that the learner would return if this were the best round: the average so far, of one
-        that averages.
-    details : mapping
-        What else the learner tells.
-    held_out : float, optional
-        The metric of the best sentences of the spaces that were held out, if any were.
-    """
-
+    #: counted from 1, over all that the learner was ever fitted to; of a start, the number of
+    #: rounds before it
     number: int
+    #: the metric of the best sentences of the training spaces, under the weights
     score: float
+    #: how long the round took, by the clock
     seconds: float
+    #: those that the learner would return if this were the best round: the average so far, of one
+    #: that averages
     weights: Mapping[str, float]
+    #: what else the learner tells
     details: Mapping[str, Any]
+    #: the metric of the best sentences of the spaces that were held out, if any were
     held_out: float | None = None
 
     @property
@@ -257,23 +249,6 @@ class Learner(ABC):
     start : mapping of str to float, optional
         The weights to begin with; for every feature the same by default, with a sum of 1.
     seed : int
-
-    Attributes
-    ----------
-    weights : dict of str to float
-        After a fit those of the best round, :attr:`chosen`; names that no space has keep the
-        weights they began with.
-    history : History
-    began : Round or None
-        What the last fit began with, before its first round.
-    chosen : Round or None
-        The round of the last fit whose metric is best, on what was held out if anything was, and
-        of equals the first; :attr:`began` if none is better.
-    finished : bool
-        Whether the last fit ran to its end.
-    state : dict
-        What a round leaves to the next; JSON.
-    random : numpy.random.Generator
     """
 
     name: ClassVar[str]
@@ -281,11 +256,18 @@ class Learner(ABC):
     in_shards: ClassVar[bool] = False
     start: Mapping[str, float] | None = None
     seed: int = 0
+    #: after a fit those of the best round, :attr:`chosen`; names that no space has keep the weights
+    #: they began with
     weights: dict[str, float] = field(init=False)
     history: History = field(init=False)
+    #: what the last fit began with, before its first round
     began: Round | None = field(init=False, default=None, repr=False)
+    #: the round of the last fit whose metric is best, on what was held out if anything was, and of
+    #: equals the first; :attr:`began` if none is better
     chosen: Round | None = field(init=False, default=None, repr=False)
+    #: whether the last fit ran to its end
     finished: bool = field(init=False, default=True)
+    #: what a round leaves to the next; JSON
     state: dict[str, Any] = field(init=False)
     random: np.random.Generator = field(init=False)
     _task: str = field(init=False, default="", repr=False)
@@ -415,8 +397,8 @@ class Learner(ABC):
 
     def _begin(self, task: TrainingTask) -> None:
         begun = time.monotonic()
-        score = self.begin(task)
-        weights = dict(self.weights)
+        score = self._check_score("begin", self.begin(task))
+        weights = self._check_weights("begin", self.weights)
         held_out = task.score_held_out(weights)
         seconds = time.monotonic() - begun
         self.began = Round(len(self.history), score, seconds, weights, {}, held_out)
@@ -424,8 +406,11 @@ class Learner(ABC):
 
     def _done_round(self, task: TrainingTask) -> Round:
         begun = time.monotonic()
-        score, details = self.round(task)
-        weights = self.result()
+        came: object = self.round(task)
+        if not (isinstance(came, tuple) and len(came) == 2 and isinstance(came[1], dict)):
+            raise self._wrong("round", came, "a score and a dict of details")
+        score, details = self._check_score("round", came[0]), came[1]
+        weights = self._check_weights("result", self.result())
         held_out = task.score_held_out(weights)
         seconds = time.monotonic() - begun
         done = Round(len(self.history) + 1, score, seconds, weights, details, held_out)
@@ -436,6 +421,26 @@ class Learner(ABC):
         if self.finished:
             self.finish(chosen)
         return done
+
+    def _check_score(self, where: str, score: object) -> float:
+        """Return what a method says the metric is: learners are others', too."""
+        if not isinstance(score, int | float) or math.isnan(score):
+            raise self._wrong(where, score, "the metric of the corpus, a number")
+        return float(score)
+
+    def _check_weights(self, where: str, weights: object) -> dict[str, float]:
+        """Return a copy of weights that are some."""
+        try:
+            found = {str(name): float(value) for name, value in dict(weights).items()}  # type: ignore[call-overload]
+        except (TypeError, ValueError):
+            raise self._wrong(where, weights, "weights, a number for each name") from None
+        if not np.isfinite(list(found.values())).all():
+            raise self._wrong(where, weights, "finite weights")
+        return found
+
+    def _wrong(self, where: str, came: object, expected: str) -> OptionError:
+        what = name_plugin(self, f"learner {self.name}")
+        return OptionError(f"{what}: {where} gives {came!r:.80}, expected {expected}")
 
     def finish(self, chosen: Round) -> None:
         """End a fit with the weights of its best round."""

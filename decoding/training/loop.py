@@ -38,29 +38,19 @@ _SPACES, _BEFORE = "spaces-{}.jsonl.gz", "learner-{}.json"
 
 @dataclass(frozen=True)
 class Decoding:
-    """One turn of the loop.
+    """One turn of the loop."""
 
-    Attributes
-    ----------
-    number : int
-        Counted from 1.
-    weights : mapping of str to float
-        Those that were decoded with.
-    score : float
-        The metric of what the decoder liked best.
-    hypotheses : int
-        How many entries, arcs or edges there are now, over all segments.
-    fresh : int
-        How many of them are new.
-    held_out : float, optional
-        The metric of what was held out, if anything was, under the weights.
-    """
-
+    #: counted from 1
     number: int
+    #: those that were decoded with
     weights: Mapping[str, float]
+    #: the metric of what the decoder liked best
     score: float
+    #: how many entries, arcs or edges there are now, over all segments
     hypotheses: int
+    #: how many of them are new
     fresh: int
+    #: the metric of what was held out, if anything was, under the weights
     held_out: float | None = None
 
     @property
@@ -74,12 +64,6 @@ class DecoderLoop(Generic[L]):
     """Training with a decoder in the loop, by any learner.
 
     So the decoder is asked again, and the learner is given all that it ever said (Och 2003).
-
-    Attributes
-    ----------
-    decodings : tuple of Decoding
-    weights : mapping of str to float
-        Those of the best decoding so far.
 
     Examples
     --------
@@ -104,6 +88,7 @@ class DecoderLoop(Generic[L]):
     tolerance: float = 1e-4
     keep: bool = True
     decodings: tuple[Decoding, ...] = field(init=False, default=())
+    #: those of the best decoding so far
     weights: Mapping[str, float] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -17,17 +17,11 @@ from lattices.spaces import Hypothesis
 
 
 class Constraint(NamedTuple):
-    """What the weights should come to: a sentence scores higher than its rival by the loss.
+    """What the weights should come to: a sentence scores higher than its rival by the loss."""
 
-    Attributes
-    ----------
-    difference : mapping of str to float
-        The features of the sentence minus those of its rival.
-    loss : float
-        How much better the sentence is by the metric; 0 or less where there is nothing to want.
-    """
-
+    #: the features of the sentence minus those of its rival
     difference: Mapping[str, float]
+    #: how much better the sentence is by the metric; 0 or less where there is nothing to want
     loss: float
 
 

@@ -30,29 +30,19 @@ CUT = 0.2
 
 @dataclass(frozen=True)
 class LineOptimum:
-    """The best step along a line of weights.
+    """The best step along a line of weights."""
 
-    Attributes
-    ----------
-    step : float
-        Take ``weights + step * direction``.
-    score : float
-        The metric of the corpus there.
-    interval : tuple of float
-        The steps with these statistics; its ends may be infinite.
-    start_score : float
-        The metric at step 0; where statistics change just there, on the right of it.
-    turns : int
-        How many sentences, over all segments, give way to others with other statistics.
-    intervals : int
-        How many intervals were scored.
-    """
-
+    #: take ``weights + step * direction``
     step: float
+    #: the metric of the corpus there
     score: float
+    #: the steps with these statistics; its ends may be infinite
     interval: tuple[float, float]
+    #: the metric at step 0; where statistics change just there, on the right of it
     start_score: float
+    #: how many sentences, over all segments, give way to others with other statistics
     turns: int
+    #: how many intervals were scored
     intervals: int
 
 

@@ -26,19 +26,12 @@ Loss = Callable[[FloatColumn], tuple[float, FloatColumn]]
 
 
 class Minimum(NamedTuple):
-    """Where a search ended.
-
-    Attributes
-    ----------
-    point : float64 column
-    value : float
-        The loss with its regularisers.
-    evaluations : int
-        How often the loss was computed.
-    """
+    """Where a search ended."""
 
     point: FloatColumn
+    #: the loss with its regularisers
     value: float
+    #: how often the loss was computed
     evaluations: int
 
 

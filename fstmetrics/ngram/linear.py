@@ -29,16 +29,10 @@ _PREFIX, _WORD, _SUFFIX, _LENGTH = range(4)
 
 
 class Factors(NamedTuple):
-    """What a word costs or gains by itself, and what an n-gram of each length gains.
-
-    Attributes
-    ----------
-    word : float
-    ngram : tuple of float
-        For lengths 1, 2, ...
-    """
+    """What a word costs or gains by itself, and what an n-gram of each length gains."""
 
     word: float
+    #: for lengths 1, 2, ..
     ngram: tuple[float, ...]
 
     @property

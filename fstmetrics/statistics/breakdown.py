@@ -84,21 +84,13 @@ def length_group(words: int) -> str:
 
 
 class GroupScores(NamedTuple):
-    """A group of segments.
-
-    Attributes
-    ----------
-    group : str
-    segments : int
-    words : float or None
-        Of the references, if a metric counts them.
-    scores : tuple of float
-        Of the corpus that the group is, under each metric of the system.
-    """
+    """A group of segments."""
 
     group: str
     segments: int
+    #: of the references, if a metric counts them
     words: float | None
+    #: of the corpus that the group is, under each metric of the system
     scores: tuple[float, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,23 +129,15 @@ def make_sort_key(name: str) -> list[tuple[int, int, str]]:
 
 
 class ErrorCount(NamedTuple):
-    """An error that was made.
-
-    Attributes
-    ----------
-    operation : {"substitution", "insertion", "deletion"}
-    reference, hypothesis : str
-        The words, empty where there is none.
-    times : int
-        How often.
-    segments : tuple of str
-        The ids of the first segments that have it.
-    """
+    """An error that was made."""
 
     operation: str
+    #: the words, empty where there is none
     reference: str
     hypothesis: str
+    #: how often
     times: int
+    #: the ids of the first segments that have it
     segments: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:

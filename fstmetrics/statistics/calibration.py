@@ -54,23 +54,15 @@ PIECES, WORDS = 100, 20
 
 
 class ReliabilityBin(NamedTuple):
-    """The words whose confidences fall into an interval.
+    """The words whose confidences fall into an interval."""
 
-    Attributes
-    ----------
-    low, high : float
-        Its ends; 1 is in the last one, and any other high end in the next.
-    words : int
-    confidence : float
-        Their mean confidence; NaN if there are none.
-    correct : float
-        The share of them that is right; NaN if there are none.
-    """
-
+    #: its ends; 1 is in the last one, and any other high end in the next
     low: float
     high: float
     words: int
+    #: their mean confidence; NaN if there are none
     confidence: float
+    #: the share of them that is right; NaN if there are none
     correct: float
 
     def to_dict(self) -> dict[str, float]:
@@ -186,20 +178,12 @@ def _check(
 
 @dataclass(frozen=True)
 class Quality(PlainRecord):
-    """How good the confidences of some words are.
-
-    Attributes
-    ----------
-    words : int
-    correct : int
-        How many of them are right.
-    nce, ece : float
-        Their normalised cross entropy and expected calibration error.
-    bins : tuple of ReliabilityBin
-    """
+    """How good the confidences of some words are."""
 
     words: int
+    #: how many of them are right
     correct: int
+    #: their normalised cross entropy and expected calibration error
     nce: float
     ece: float
     bins: tuple[ReliabilityBin, ...]

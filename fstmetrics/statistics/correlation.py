@@ -64,30 +64,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Correlation(PlainRecord):
-    """A coefficient, and how sure it is.
+    """A coefficient, and how sure it is."""
 
-    Attributes
-    ----------
-    value : float
-        NaN where a side has one value only: it says nothing then.
-    method : str
-    points : int
-    p_value : float
-        That of scipy: how often a coefficient as far from 0 would be chance; NaN for kappa.
-    interval : Interval or None
-        None if there was no resampling, or too little to vary.
-    samples : int
-        Resamples in which both sides vary; the others have no coefficient and are left out.
-    note : str
-        Why the value is NaN.
-    """
-
+    #: NaN where a side has one value only: it says nothing then
     value: float
     method: str
     points: int
+    #: that of scipy: how often a coefficient as far from 0 would be chance; NaN for kappa
     p_value: float
+    #: none if there was no resampling, or too little to vary
     interval: Interval | None = None
+    #: resamples in which both sides vary; the others have no coefficient and are left out
     samples: int = 0
+    #: why the value is NaN
     note: str = ""
 
     def __str__(self) -> str:
@@ -268,30 +257,20 @@ VARIANTS = {"wmt12": (-1, 1), "wmt13": (0, 0), "wmt14": (0, 1)}
 
 @dataclass(frozen=True)
 class PairCounts(PlainRecord):
-    """A tau, and the pairs it is made of.
+    """A tau, and the pairs it is made of."""
 
-    Attributes
-    ----------
-    value : float
-        NaN if there is no pair to count.
-    variant : str
-    concordant, discordant : int
-        Pairs that people and metric see in the same order, or in opposite orders.
-    metric_ties, human_ties : int
-        Pairs that only the metric sees as equal, and all that people do (or nearly, see ``gap``).
-    interval : Interval or None
-        From resampling segments, if that was asked for.
-    samples : int
-        Resamples that have a pair to count.
-    """
-
+    #: NaN if there is no pair to count
     value: float
     variant: str
+    #: pairs that people and metric see in the same order, or in opposite orders
     concordant: int
     discordant: int
+    #: pairs that only the metric sees as equal, and all that people do (or nearly, see ``gap``)
     metric_ties: int
     human_ties: int
+    #: from resampling segments, if that was asked for
     interval: Interval | None = None
+    #: resamples that have a pair to count
     samples: int = 0
 
     def __str__(self) -> str:

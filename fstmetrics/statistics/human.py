@@ -75,21 +75,13 @@ class HumanScore(PlainRecord):
 
 @dataclass(frozen=True)
 class HumanScores:
-    """The judgements of a file.
-
-    Attributes
-    ----------
-    path : str
-    by_segment : bool
-    entries : sequence of HumanScore
-    preferences : sequence of Preference
-        What a file of ranks says of pairs of outputs; the entries are then the expected wins of
-        each system.
-    """
+    """The judgements of a file."""
 
     path: str
     by_segment: bool
     entries: Sequence[HumanScore]
+    #: what a file of ranks says of pairs of outputs; the entries are then the expected wins of each
+    #: system
     preferences: Sequence[Preference] = ()
 
 
@@ -198,22 +190,14 @@ class MetricCorrelations(PlainRecord):
 
 @dataclass(frozen=True)
 class HumanCorrelations(PlainRecord):
-    """Metrics against human scores; a point is a system, or a system and a segment.
+    """Metrics against human scores; a point is a system, or a system and a segment."""
 
-    Attributes
-    ----------
-    level : {"system", "segment", "ranking"}
-        A ranking is a judgement of two outputs of a segment.
-    points : sequence of tuple of str
-        The system and the segment, which is empty where a point is a whole system; of a ranking
-        ``FIRST > SECOND``, or ``FIRST = SECOND``, and the segment.
-    human : sequence of float
-        What people said of each point; of a ranking 1 or, for a tie, 0.
-    found : sequence of MetricCorrelations
-    """
-
+    #: a ranking is a judgement of two outputs of a segment
     level: str
+    #: the system and the segment, which is empty where a point is a whole system; of a ranking
+    #: ``FIRST > SECOND``, or ``FIRST = SECOND``, and the segment
     points: Sequence[tuple[str, str]]
+    #: what people said of each point; of a ranking 1 or, for a tie, 0
     human: Sequence[float]
     found: Sequence[MetricCorrelations]
 

@@ -313,20 +313,13 @@ def calibrated_accuracy(
 
 @dataclass(frozen=True, eq=False)
 class _TiedPairs:
-    """All pairs of outputs of a segment, by the difference of their scores.
+    """All pairs of outputs of a segment, by the difference of their scores."""
 
-    Attributes
-    ----------
-    distance : float64 column
-        How far the scores are apart, ascending.
-    segment : int64 column
-    apart, tied : float64 columns
-        Whether people agree with the metric if it tells them apart, and if it does not; as shares
-        of the pairs of the segment.
-    """
-
+    #: how far the scores are apart, ascending
     distance: FloatColumn
     segment: Array
+    #: whether people agree with the metric if it tells them apart, and if it does not; as shares of
+    #: the pairs of the segment
     apart: FloatColumn
     tied: FloatColumn
 

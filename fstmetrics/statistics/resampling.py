@@ -57,22 +57,14 @@ class ResamplingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Resampling:
-    """How often to resample, and what interval to take from it.
+    """How often to resample, and what interval to take from it."""
 
-    Attributes
-    ----------
-    samples : int
-        How many resamples; where an interval may be left out, 0 leaves it out.
-    level : float
-        Of the interval.
-    seed : int or numpy.random.Generator
-    on_drawn : function, optional
-        Called with the number of resamples in each block that is done, to show progress.
-    """
-
+    #: how many resamples; where an interval may be left out, 0 leaves it out
     samples: int = 1000
+    #: of the interval
     level: float = 0.95
     seed: Seed = 0
+    #: called with the number of resamples in each block that is done, to show progress
     on_drawn: OnDrawn | None = None
 
     @classmethod

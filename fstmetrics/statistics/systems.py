@@ -77,31 +77,20 @@ class Sentence(NamedTuple):
 
 @dataclass
 class System:
-    """The statistics of one system, by segment, and what could not be scored.
+    """The statistics of one system, by segment, and what could not be scored."""
 
-    Attributes
-    ----------
-    name : str
-        The name of its file.
-    metrics : tuple of Metric
-    note : str
-        What a reader of its scores should know.
-    problem : str
-        Why it may be no system for these references: it shares no word with them.
-    stats : dict
-        From the id of a segment to one row of statistics for each metric.
-    failures : list of FormatError
-        One for each segment that could not be scored.
-    sentences : dict
-        From the id of a segment to what was said, where the scorer is to keep it.
-    """
-
+    #: the name of its file
     name: str
     metrics: tuple[Metric, ...]
+    #: what a reader of its scores should know
     note: str = ""
+    #: why it may be no system for these references: it shares no word with them
     problem: str = ""
+    #: from the id of a segment to one row of statistics for each metric
     stats: dict[str, list[FloatColumn]] = field(default_factory=dict)
+    #: one for each segment that could not be scored
     failures: list[FormatError] = field(default_factory=list)
+    #: from the id of a segment to what was said, where the scorer is to keep it
     sentences: dict[str, Sentence] = field(default_factory=dict)
 
     def add(self, scorer: Scorer, id: str, name: str, position: int, words: Sequence[str]) -> None:
@@ -212,22 +201,14 @@ def pair_matrices(systems: Sequence[System], references: References) -> list[lis
 
 @dataclass(frozen=True)
 class SystemComparison(PlainRecord):
-    """One system against a baseline under one metric, by several tests.
-
-    Attributes
-    ----------
-    metric : Metric
-    system : str
-    baseline_score, score : float
-        Of the corpus.
-    results : sequence of Comparison
-        One for each test.
-    """
+    """One system against a baseline under one metric, by several tests."""
 
     metric: Metric
     system: str
+    #: of the corpus
     baseline_score: float
     score: float
+    #: one for each test
     results: Sequence[Comparison]
 
 

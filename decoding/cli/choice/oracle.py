@@ -104,9 +104,9 @@ OPTIONS = """\
 @breakdown
 @running
 @resuming
---format tsv|jsonl|text|kaldi|trn|csv|parquet|table|json|latex|markdown  output format: tsv
-    (default), jsonl, text, kaldi or trn; with --at and --densities table (default), tsv, json or
-    latex; csv and parquet for both (parquet needs pyarrow)
+--format: lines or tables  output format: tsv (default), jsonl, text, kaldi, trn or one of a
+    plug-in's; with --at and --densities table (default), tsv, json or latex; csv and parquet for
+    both (parquet needs pyarrow)
 @output
 @summary  the summary
 """
@@ -117,7 +117,7 @@ def _check_curve(arguments: argparse.Namespace) -> None:
     name = "--at" if arguments.at else "--densities" if arguments.densities else ""
     formats = FORMATS if name else LINES
     arguments.format = arguments.format or formats[0]
-    if arguments.format not in formats:
+    if arguments.format not in formats and (name or arguments.format in FORMATS):
         where = name or "lines of segments"
         arguments.parser.error(f"--format {arguments.format}: {where} can be {', '.join(formats)}")
     if not name:
@@ -172,7 +172,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.write_spaces:
         _exclude(arguments, "--write-spaces", *_OF_SEGMENTS, "--corpus", *_BREAKDOWN)
     looks_into = _check_breakdown(arguments)
-    from decoding.corpus.writers import writer_of
+    from decoding.corpus.writers import WRITERS
     from decoding.tasks.oracle import KINDS, OracleTask
 
     metrics = _with_wildcards(parse_metric_options(arguments), arguments.wildcard or [])
@@ -188,7 +188,7 @@ def run(arguments: argparse.Namespace) -> int:
         "done": "searched",
         "required": True,
     }
-    writers = {"lines": writer_of(arguments.format)}
+    writers = {"lines": WRITERS.get(arguments.format)}
     breakdown = None
     if arguments.corpus:
         from decoding.tasks.corpus_oracle import KEPT, CandidatesTask, CorpusDecision

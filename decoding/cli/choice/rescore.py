@@ -110,7 +110,7 @@ def _write_spaces(arguments: argparse.Namespace, weights: dict[str, float]) -> i
 
 def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> int:
     """Write the best sentence of each segment."""
-    from decoding.corpus.writers import writer_of
+    from decoding.corpus.writers import WRITERS
     from decoding.tasks.rescore import RescoreTask
 
     metrics = parse_metric_options(arguments)
@@ -119,7 +119,7 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
     summary = write_results(
         arguments,
         task,
-        {"lines": writer_of(arguments.format)},
+        {"lines": WRITERS.get(arguments.format)},
         stamp=stamp_of(arguments, task),
         done="rescored",
         conclude=lambda totals: {**task.summary(totals), "weights": arguments.weights},

@@ -76,14 +76,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.names and len(arguments.names) != len(inputs):
         arguments.parser.error(f"{len(arguments.names)} --names for {len(inputs)} systems")
     from decoding.cli.tables import headings
-    from decoding.minimum_risk.mbr import method_class
+    from decoding.minimum_risk import METHODS
     from decoding.report.page import write_page
     from decoding.report.systems import SystemReport
     from fstmetrics.statistics.breakdown import grouping
     from lattices.formats.streams import open_output
 
     if arguments.method != "auto":
-        method_class(arguments.method)
+        METHODS.get(arguments.method)
     group_of = grouping(arguments.by) if arguments.by else None
     choices = None
     if arguments.choices:

@@ -36,16 +36,9 @@ if TYPE_CHECKING:
 
 
 class Details(NamedTuple):
-    """What is known of a system beyond its scores, if it is asked for.
+    """What is known of a system beyond its scores, if it is asked for."""
 
-    Attributes
-    ----------
-    system : System
-        With its sentences, unless there are but groups by id.
-    groups : list of GroupScores or None
-    errors : list of ErrorCount or None
-    """
-
+    #: with its sentences, unless there are but groups by id
     system: System
     groups: list[GroupScores] | None
     errors: list[ErrorCount] | None
@@ -266,23 +259,15 @@ def write_alignments(arguments: argparse.Namespace, systems: Sequence[System]) -
 
 @dataclass
 class Breakdown:
-    """Sentences of a run over a corpus, as systems to look into.
-
-    Attributes
-    ----------
-    metrics : tuple of Metric
-    kinds : mapping
-        From the kinds of the summary, in the order of the sentences of lines, to their names.
-    by, top
-        As in :func:`details_of`.
-    details : list of Details
-        Of the kinds, when all segments are there.
-    """
+    """Sentences of a run over a corpus, as systems to look into."""
 
     metrics: tuple[Metric, ...]
+    #: from the kinds of the summary, in the order of the sentences of lines, to their names
     kinds: Mapping[str, str]
+    #: as in :func:`details_of`
     by: str | None
     top: int | None
+    #: of the kinds, when all segments are there
     details: list[Details] = field(default_factory=list)
     _systems: list[System] = field(init=False)
     _group_of: Callable[[str], str] | None = field(init=False)

@@ -41,7 +41,7 @@ OPTIONS = """\
 @calibration
 --start FILE  initial sentences: lines in the order of the segments, Kaldi's 'id words', or trn, ctm
     or stm (default: the best paths)
---start-format auto|kaldi|plain|trn|ctm|stm|tsv = auto  layout of --start (default: auto, as
+--start-format: layouts = auto  layout of --start (default: auto, as
     --refs-format of fstmetrics oracle)
 --starts K: whole number = 1  number of initial sentences, the K best; the best result is kept
 --no-decode  keep the initial sentences; compute confidences and alternatives only

@@ -33,19 +33,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingSegment:
-    """One segment to train on, or to be judged by.
+    """One segment to train on, or to be judged by."""
 
-    Attributes
-    ----------
-    space : Lattice, NBest or Forest
-        With features.
-    references : tuple
-    one_best : tuple of str
-        What was best by the scores in the file.
-    """
-
+    #: with features
     space: Space
     references: tuple[Reference, ...]
+    #: what was best by the scores in the file
     one_best: tuple[str, ...]
 
 

@@ -91,17 +91,11 @@ class CommandDecoder:
 
 @dataclass
 class OrderedDecoder:
-    """A decoder whose segments always come in the order of the first time.
+    """A decoder whose segments always come in the order of the first time."""
 
-    Attributes
-    ----------
-    decode : callable
-        Returns the segments in any order.
-    ids : list of str
-        The segments; those of the first time if there are none yet.
-    """
-
+    #: returns the segments in any order
     decode: Callable[[Mapping[str, float]], Sequence[Space]]
+    #: the segments; those of the first time if there are none yet
     ids: list[str] = field(default_factory=list)
     _kept: tuple[Mapping[str, float], Sequence[Space]] | None = None
 

@@ -62,7 +62,7 @@ OPTIONS = """\
 @references
 @metrics = grr  ; the first one is trained for, the others are told
 --learner NAME: name = mert  learner: mert, mira, pro, perceptron, softmax-margin, risk or xbleu,
-    with options as in mira:C=0.01,epochs=20
+    with options as in mira:C=0.01,epochs=20; one of a plug-in's, or python:MODULE:CLASS
 --set KEY=VALUE: pair, repeated  option of the learner, such as restarts=10, fixed=lm,tm or
     'bounds={"lm": [0, null]}'; may be repeated
 --start FILE  initial weights (default: equal weights)
@@ -90,13 +90,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_plot(arguments)
     from decoding.cli.training.corpus import open_actors, read_held_out
     from decoding.cli.training.options import learner_options
-    from decoding.training.learners import learner as learner_named
+    from decoding.training.learners import LEARNERS
     from lattices.formats.weights import read_weights
     from lattices.options import split_named
 
     metrics = parse_metric_options(arguments)
     name, given = split_named(arguments.learner)
-    kind = learner_named(name)
+    kind = LEARNERS.get(name)
     start = None if arguments.start is None else dict(read_weights(arguments.start))
     options = learner_options(kind, [*given, *arguments.set])
     if (arguments.dask or arguments.workers > 1) and not kind.in_shards:

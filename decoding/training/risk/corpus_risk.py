@@ -30,21 +30,14 @@ MOST_EDGES = 20_000_000
 
 
 class RiskValue(NamedTuple):
-    """The objective of some segments.
+    """The objective of some segments."""
 
-    Attributes
-    ----------
-    loss : float
-        What is minimised: the weighted mean of the negated quality, less the entropy's part.
-    gradient : float64 column
-        Of the loss, in the weights.
-    expected, entropy : float
-        The weighted mean of the metric, in its own direction, and the mean entropy in nats (0 if it
-        has no part in the loss).
-    """
-
+    #: what is minimised: the weighted mean of the negated quality, less the entropy's part
     loss: float
+    #: of the loss, in the weights
     gradient: FloatColumn
+    #: the weighted mean of the metric, in its own direction, and the mean entropy in nats (0 if it
+    #: has no part in the loss)
     expected: float
     entropy: float
 

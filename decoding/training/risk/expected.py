@@ -58,25 +58,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """What is known of a random derivation.
+    """What is known of a random derivation."""
 
-    Attributes
-    ----------
-    log_total : float
-        The logarithm of Z.
-    mean, variance : float
-        Of the value.
-    gradient : float64 column, one entry a slot
-        The derivative of the mean by the score there.
-    count : float64 column, one entry a slot
-        How often the score is used, on average; times the scale, the derivative of
-        :attr:`log_total`.
-    """
-
+    #: the logarithm of Z
     log_total: float
+    #: of the value
     mean: float
     variance: float
+    #: the derivative of the mean by the score there
     gradient: FloatColumn
+    #: how often the score is used, on average; times the scale, the derivative of :attr:`log_total`
     count: FloatColumn
 
 
@@ -101,49 +92,33 @@ Estimator = Literal["rows", "list", "k-best", "samples"]
 
 @dataclass(frozen=True, eq=False)
 class RiskEstimate:
-    """What to expect of a model on one segment.
+    """What to expect of a model on one segment."""
 
-    Attributes
-    ----------
-    expected : float
-        The expected metric, in the metric's own direction: of an error rate less is better.
-    variance : float
-        Of the metric of a random sentence.
-    entropy : float
-        Of the distribution over all paths, derivations or entries, in nats; always exact.
-    arc_gradient : float64 column
-        The derivative of ``expected`` by the score of each arc of a lattice, edge of a forest or
-        entry of a list.
-    final_gradient : float64 column
-        By the score of ending in each state of a lattice; empty for other spaces.
-    gradient : float64 column, one entry a feature
-        By the weights, in the order of the space's ``feature_names``.
-    entropy_gradient : float64 column, one entry a feature
-        The derivative of ``entropy`` by the weights.
-    exact : bool
-        Whether ``expected`` is over all of the space.
-    estimator : {"rows", "list", "k-best", "samples"}
-        What it is over.
-    standard_error : float
-        Of ``expected``: 0 if it is exact, what chance leaves open if paths were drawn, and NaN for
-        the k best, whose error is not known.
-    coverage : float
-        The probability of the paths that were looked at, each counted once.
-    pairs : int
-        The size of the product with rows; 0 if there was none.
-    """
-
+    #: the expected metric, in the metric's own direction: of an error rate less is better
     expected: float
+    #: of the metric of a random sentence
     variance: float
+    #: of the distribution over all paths, derivations or entries, in nats; always exact
     entropy: float
+    #: the derivative of ``expected`` by the score of each arc of a lattice, edge of a forest or
+    #: entry of a list
     arc_gradient: FloatColumn
+    #: by the score of ending in each state of a lattice; empty for other spaces
     final_gradient: FloatColumn
+    #: by the weights, in the order of the space's ``feature_names``
     gradient: FloatColumn
+    #: the derivative of ``entropy`` by the weights
     entropy_gradient: FloatColumn
+    #: whether ``expected`` is over all of the space
     exact: bool
+    #: what it is over
     estimator: Estimator
+    #: of ``expected``: 0 if it is exact, what chance leaves open if paths were drawn, and NaN for
+    #: the k best, whose error is not known
     standard_error: float
+    #: the probability of the paths that were looked at, each counted once
     coverage: float
+    #: the size of the product with rows; 0 if there was none
     pairs: int
 
 

@@ -33,29 +33,20 @@ class DerivationGraph:
 
     Nodes are numbered bottom-up, tails before heads; the edges of node ``q`` are ``in_offset[q]``
     up to ``in_offset[q + 1]``.
-
-    Attributes
-    ----------
-    in_offset, tail, tail_offset : int32 columns
-        As in :class:`lattices.Forest`.
-    slot : int32 column, one entry an edge
-        Where the score of the edge stands: the arc of a lattice, or the number of arcs plus the
-        state for ending there; the edge of a forest; the entry of a list.
-    gain : float64 column, one entry an edge
-        What the edge adds to the value of a derivation, which begins with :attr:`base`.
-    base : float
-    root : int
-    slots : int
-        How many there are.
     """
 
+    #: as in :class:`lattices.Forest`
     in_offset: IntColumn
     tail: IntColumn
     tail_offset: IntColumn
+    #: where the score of the edge stands: the arc of a lattice, or the number of arcs plus the
+    #: state for ending there; the edge of a forest; the entry of a list
     slot: IntColumn
+    #: what the edge adds to the value of a derivation, which begins with :attr:`base`
     gain: FloatColumn
     base: float
     root: int
+    #: how many there are
     slots: int
 
     @cached_property

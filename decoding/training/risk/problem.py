@@ -46,24 +46,16 @@ class EstimationOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Estimation:
-    """Of what distribution risk is the mean, and what to do where it cannot be exact.
+    """Of what distribution risk is the mean, and what to do where it cannot be exact."""
 
-    Attributes
-    ----------
-    temperature : float
-        Scores are divided by it: towards 0 the best path takes all, at infinity all paths are
-        equally likely.
-    budget : int
-        The most pairs of a state (or node) and a row (or matrix of rows).
-    beyond : {"k-best", "sample", "raise"}
-        What to do beyond the budget.
-    k, samples, seed : int
-        How many paths are looked at then, and the seed of those that are drawn.
-    """
-
+    #: scores are divided by it: towards 0 the best path takes all, at infinity all paths are
+    #: equally likely
     temperature: float = 1.0
+    #: the most pairs of a state (or node) and a row (or matrix of rows)
     budget: int = DEFAULT_BUDGET
+    #: what to do beyond the budget
     beyond: Beyond = "k-best"
+    #: how many paths are looked at then, and the seed of those that are drawn
     k: int = 1000
     samples: int = 1000
     seed: int = 0

@@ -25,46 +25,30 @@ from lattices.spaces.features import FeatureMatrix
 
 
 class DerivationList(NamedTuple):
-    """Some derivations of a space, each once.
+    """Some derivations of a space, each once."""
 
-    Attributes
-    ----------
-    value : float64 column, one entry a derivation
-        The metric of its sentence.
-    use : scipy.sparse.csr_array
-        How often each derivation uses each slot: its slots, one after the other, so that one that
-        is used twice has two entries.
-    times : int32 column or None
-        How often each was drawn; None if they were not drawn.
-    complete : bool
-        Whether these are all derivations of the space.
-    """
-
+    #: the metric of its sentence
     value: FloatColumn
+    #: how often each derivation uses each slot: its slots, one after the other, so that one that is
+    #: used twice has two entries
     use: FeatureMatrix
+    #: how often each was drawn; None if they were not drawn
     times: IntColumn | None
+    #: whether these are all derivations of the space
     complete: bool
 
 
 class ListExpectation(NamedTuple):
-    """What a list says about a random derivation.
-
-    Attributes
-    ----------
-    mean, variance : float
-    error : float
-        The standard error of the mean: 0 of a complete list, not known (NaN) of any other that was
-        not drawn.
-    gradient : float64 column, one entry a slot
-        The derivative of the mean by the score there.
-    log_mass : float
-        The logarithm of the sum of ``exp(scale * score)`` over the list.
-    """
+    """What a list says about a random derivation."""
 
     mean: float
     variance: float
+    #: the standard error of the mean: 0 of a complete list, not known (NaN) of any other that was
+    #: not drawn
     error: float
+    #: the derivative of the mean by the score there
     gradient: FloatColumn
+    #: the logarithm of the sum of ``exp(scale * score)`` over the list
     log_mass: float
 
 

@@ -56,32 +56,21 @@ _Context: TypeAlias = "tuple[Tokens, int]"
 
 @dataclass(frozen=True, eq=False)
 class _Segment:
-    """A lattice whose arcs know the n-grams that end with them.
+    """A lattice whose arcs know the n-grams that end with them."""
 
-    Attributes
-    ----------
-    graph : DerivationGraph
-        One slot for each edge.
-    origin : int32 column, one entry an edge
-        The slot of the lattice: an arc, or the number of arcs plus the state that ends there.
-    matches : csr_array
-        How often each n-gram of the references (columns) ends with an edge: 0 or 1.
-    orders : int64 column
-        Of each of these n-grams.
-    limits : float64 column
-        The most times that a reference has each.
-    ngrams : float64 array
-        Whether an n-gram of each order (columns) ends with an edge.
-    lengths : float64 column
-        Of the references.
-    """
-
+    #: one slot for each edge
     graph: DerivationGraph
+    #: the slot of the lattice: an arc, or the number of arcs plus the state that ends there
     origin: IntColumn
+    #: how often each n-gram of the references (columns) ends with an edge: 0 or 1
     matches: csr_array
+    #: of each of these n-grams
     orders: Array
+    #: the most times that a reference has each
     limits: FloatColumn
+    #: whether an n-gram of each order (columns) ends with an edge
     ngrams: FloatColumn
+    #: of the references
     lengths: FloatColumn
 
 

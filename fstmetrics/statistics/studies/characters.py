@@ -33,25 +33,17 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Equivalents(PlainRecord):
-    """What BLEU of one order in words has to do with BLEU of each order in characters.
+    """What BLEU of one order in words has to do with BLEU of each order in characters."""
 
-    Attributes
-    ----------
-    order : int
-        N, in words.
-    pearson, kappa : sequence of float
-        Of segment scores, for M = 1, 2, ...; NaN where undefined.
-    below : sequence of float
-        The share of segments whose score in M characters is at most that in N - 1 words, as the
-        score in N words nearly always is; none for N = 1.
-    share : float
-        How many have to be below.
-    """
-
+    #: N, in words
     order: int
+    #: of segment scores, for M = 1, 2, ...; NaN where undefined
     pearson: tuple[float, ...]
     kappa: tuple[float, ...]
+    #: the share of segments whose score in M characters is at most that in N - 1 words, as the
+    #: score in N words nearly always is; none for N = 1
     below: tuple[float, ...]
+    #: how many have to be below
     share: float
 
     @property
@@ -145,29 +137,19 @@ def _scores_by_order(metric: BLEU, rows: FloatColumn) -> FloatColumn:
 
 @dataclass(frozen=True)
 class LengthEquivalents(PlainRecord):
-    """BLEU of N words against BLEU of M characters, over sentences of one length.
+    """BLEU of N words against BLEU of M characters, over sentences of one length."""
 
-    Attributes
-    ----------
-    length : str
-        In words, of the hypothesis; ``> 10`` for all that are longer.
-    points : int
-    share : float
-        Of all sentences.
-    mean, deviation : float
-        Of the scores in words; the deviation is that of the points, not of a larger population.
-    best : int or None
-        The M that correlates best over these sentences, None where the scores do not vary.
-    pearson_best, pearson : float
-        With that M, and with the M that was asked for; NaN where undefined.
-    """
-
+    #: in words, of the hypothesis; ``> 10`` for all that are longer
     length: str
     points: int
+    #: of all sentences
     share: float
+    #: of the scores in words; the deviation is that of the points, not of a larger population
     mean: float
     deviation: float
+    #: the M that correlates best over these sentences, None where the scores do not vary
     best: int | None
+    #: with that M, and with the M that was asked for; NaN where undefined
     pearson_best: float
     pearson: float
 

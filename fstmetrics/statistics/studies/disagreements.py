@@ -16,44 +16,29 @@ from lattices.records import PlainRecord
 
 @dataclass(frozen=True)
 class Disagreement(PlainRecord):
-    """A segment on which two metrics disagree.
+    """A segment on which two metrics disagree."""
 
-    Attributes
-    ----------
-    point : int
-        Its place in the columns.
-    scores, z : tuple of float
-        Of both metrics; z is ``(score - mean) / deviation``, turned so that higher is better.
-    human : float
-        The z of people, NaN if they did not judge it.
-    right : int or None
-        Which metric stands on the side of people, 0 or 1; None if that is not known.
-    """
-
+    #: its place in the columns
     point: int
+    #: of both metrics; z is ``(score - mean) / deviation``, turned so that higher is better
     scores: tuple[float, float]
     z: tuple[float, float]
+    #: the z of people, NaN if they did not judge it
     human: float
+    #: which metric stands on the side of people, 0 or 1; None if that is not known
     right: int | None
 
 
 @dataclass(frozen=True)
 class Disagreements(PlainRecord):
-    """Where two metrics disagree, and how they are distributed.
+    """Where two metrics disagree, and how they are distributed."""
 
-    Attributes
-    ----------
-    points : int
-        All that were compared.
-    means, deviations : tuple of float
-        Of the scores of both metrics.
-    found : sequence of Disagreement
-        Those farthest apart first.
-    """
-
+    #: all that were compared
     points: int
+    #: of the scores of both metrics
     means: tuple[float, float]
     deviations: tuple[float, float]
+    #: those farthest apart first
     found: Sequence[Disagreement]
 
     @property

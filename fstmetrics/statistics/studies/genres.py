@@ -21,43 +21,27 @@ _MOST_CHOICES = 4096
 
 @dataclass(frozen=True)
 class GenreChoice(PlainRecord):
-    """A system for each genre.
+    """A system for each genre."""
 
-    Attributes
-    ----------
-    systems : tuple of str
-        One a genre.
-    scores : tuple of float
-        On each genre.
-    together : float
-        Of the corpus of all genres.
-    """
-
+    #: one a genre
     systems: tuple[str, ...]
+    #: on each genre
     scores: tuple[float, ...]
+    #: of the corpus of all genres
     together: float
 
 
 @dataclass(frozen=True)
 class GenreMixing(PlainRecord):
-    """How often a metric contradicts itself on a corpus of several genres.
-
-    Attributes
-    ----------
-    metric : Metric
-    genres : tuple of str
-    better : int
-        Pairs of choices of which the first is better on every genre.
-    inverted : int
-        Those of them of which it is worse on all together.
-    first, second : GenreChoice or None
-        The inversion that loses most, None if there is none.
-    """
+    """How often a metric contradicts itself on a corpus of several genres."""
 
     metric: Metric
     genres: tuple[str, ...]
+    #: pairs of choices of which the first is better on every genre
     better: int
+    #: those of them of which it is worse on all together
     inverted: int
+    #: the inversion that loses most, None if there is none
     first: GenreChoice | None
     second: GenreChoice | None
 

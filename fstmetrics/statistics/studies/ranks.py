@@ -25,21 +25,12 @@ def competition_ranks(qualities: Sequence[float]) -> list[int]:
 
 @dataclass(frozen=True)
 class RankedSystem(PlainRecord):
-    """A system with the scores and ranks that people and metrics give it.
-
-    Attributes
-    ----------
-    system : str
-    human : float or None
-    human_rank : int or None
-    scores : sequence of float
-        Of the corpus, one a metric.
-    ranks : sequence of int
-    """
+    """A system with the scores and ranks that people and metrics give it."""
 
     system: str
     human: float | None
     human_rank: int | None
+    #: of the corpus, one a metric
     scores: tuple[float, ...]
     ranks: tuple[int, ...]
 

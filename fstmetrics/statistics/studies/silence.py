@@ -26,35 +26,23 @@ _AGREEMENT = BLEU(smooth="exp", effective_order=True)
 
 @dataclass(frozen=True)
 class Silence(PlainRecord):
-    """A system with some of its segments left empty, under one metric.
-
-    Attributes
-    ----------
-    system : str
-    attacked : Metric or None
-        The metric by which segments were chosen with the reference in view, None where they were
-        chosen by the agreement of systems.
-    segments : int
-        That are empty now.
-    share : float
-        Of the words that were deleted.
-    free : float
-        The share of words that can go before the attacked metric is back at its score; NaN
-        without attack.
-    metric : Metric
-    score : float
-        Of the corpus with the empty segments.
-    comparison : Comparison
-        With the whole output.
-    """
+    """A system with some of its segments left empty, under one metric."""
 
     system: str
+    #: the metric by which segments were chosen with the reference in view, None where they were
+    #: chosen by the agreement of systems
     attacked: Metric | None
+    #: that are empty now
     segments: int
+    #: of the words that were deleted
     share: float
+    #: the share of words that can go before the attacked metric is back at its score; NaN without
+    #: attack
     free: float
     metric: Metric
+    #: of the corpus with the empty segments
     score: float
+    #: with the whole output
     comparison: Comparison
 
 
@@ -115,22 +103,14 @@ def attack(
 
 @dataclass(frozen=True)
 class Outputs:
-    """What systems said, and their statistics.
-
-    Attributes
-    ----------
-    metrics : sequence of Metric
-    said : mapping of str to sequence
-        The words of each segment, by system.
-    stats : mapping of str to sequence of matrices
-        By system and metric, one row a segment.
-    silent : sequence of matrices
-        By metric, the rows of empty sentences.
-    """
+    """What systems said, and their statistics."""
 
     metrics: Sequence[Metric]
+    #: the words of each segment, by system
     said: Mapping[str, Sequence[Sequence[str]]]
+    #: by system and metric, one row a segment
     stats: Mapping[str, Sequence[FloatColumn]]
+    #: by metric, the rows of empty sentences
     silent: Sequence[FloatColumn]
 
     @classmethod

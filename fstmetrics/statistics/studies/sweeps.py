@@ -103,21 +103,13 @@ def threshold_sweep(
 
 
 class SystemsPoint(NamedTuple):
-    """Systems under one value of an option.
-
-    Attributes
-    ----------
-    value : float
-    metric : Metric
-    scores : tuple of float
-        Of the corpus, one a system.
-    correlation : Correlation or None
-        With what people say of the systems.
-    """
+    """Systems under one value of an option."""
 
     value: float
     metric: Metric
+    #: of the corpus, one a system
     scores: tuple[float, ...]
+    #: with what people say of the systems
     correlation: Correlation | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -215,28 +207,18 @@ def _point(
 
 @dataclass(frozen=True)
 class SystemsSweep(PlainRecord):
-    """Systems under many values of an option.
+    """Systems under many values of an option."""
 
-    Attributes
-    ----------
-    metric : Metric
-        With its other options.
-    option : str
-    systems : sequence of str
-        Their names.
-    human : sequence of float or None
-        What people say of each, if they judged systems.
-    coefficient : str
-        What the correlations are; empty where there are none.
-    points : sequence of SystemsPoint
-        One for each value.
-    """
-
+    #: with its other options
     metric: Metric
     option: str
+    #: their names
     systems: Sequence[str]
+    #: what people say of each, if they judged systems
     human: Sequence[float] | None
+    #: what the correlations are; empty where there are none
     coefficient: str
+    #: one for each value
     points: Sequence[SystemsPoint]
 
     def notes(self) -> list[str]:
