@@ -127,7 +127,7 @@ class _Total:
         }
 
 
-class _Table:
+class _AlignedColumns:
     """Aligned columns, for people: written when all widths are known."""
 
     def __init__(self, output: Any) -> None:
@@ -182,4 +182,4 @@ class _JsonLines:
         """Every line is written already."""
 
 
-_WRITERS: dict[str, Any] = {"table": _Table, "tsv": _Tsv, "jsonl": _JsonLines}
+_WRITERS: dict[str, Any] = {"table": _AlignedColumns, "tsv": _Tsv, "jsonl": _JsonLines}
