@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.pages import write_page
 from benchmarks.training_tables import measured, shipped, spaces
-from decoding.training.learners import learner
+from decoding.training.learners import LEARNERS
 from fstmetrics import BLEU
 from lattices import Space
 
@@ -107,7 +107,7 @@ def fit(asked: Fit) -> Fit:
     """Make a fit."""
     fitted, held_out = parts(asked.corpus, asked.fold)
     start = shipped(asked.corpus) if asked.start == "shipped" else None
-    taught = learner(asked.learner)(
+    taught = LEARNERS.get(asked.learner)(
         start=start, seed=asked.seed, **OPTIONS[asked.learner][asked.option]
     )
     begin = process_time()

@@ -25,7 +25,7 @@ from benchmarks.data import DATA, MULTI30K
 from benchmarks.pages import write_page
 from benchmarks.training_text import CORPORA, page
 from decoding.training.learner import Learner
-from decoding.training.learners import learner
+from decoding.training.learners import LEARNERS as LEARNER_KINDS
 from fstmetrics import BLEU, BLEUSBP, GRR, WER, Metric, corpus_stats
 from fstmetrics.statistics import paired_bootstrap
 from lattices import Space
@@ -134,7 +134,8 @@ def made(run: Run) -> Learner:
     options = dict(OPTIONS.get((run.learner, run.corpus), {}))
     if run.learner in WITHIN:
         options["document"] = DECAY
-    return learner(WITHIN.get(run.learner, run.learner))(start=start, seed=run.seed, **options)
+    kind = LEARNER_KINDS.get(WITHIN.get(run.learner, run.learner))
+    return kind(start=start, seed=run.seed, **options)
 
 
 def train(run: Run) -> Result:

@@ -11,12 +11,10 @@ from lattices.errors import OptionError
 from lattices.options import (
     option_fields,
     read_options,
-    split_items,
     split_named,
-    split_option,
     write_value,
 )
-from lattices.registry import Registry, check_requirements, list_missing
+from lattices.registry import PREFIX, Registry, check_requirements, list_missing
 
 if TYPE_CHECKING:
     from fstmetrics.combination import Combination
@@ -218,6 +216,19 @@ NORMALISERS: Registry[Any] = Registry(
 )
 
 
+SIGNIFICANCE_TESTS: Registry[Callable[..., Any]] = Registry(
+    "fstmetrics.significance",
+    "significance test",
+    own={
+        "bootstrap": "fstmetrics.statistics.significance:paired_bootstrap",
+        "randomization": "fstmetrics.statistics.significance:randomization",
+        "sign": "fstmetrics.statistics.significance:sign_test",
+        "sign-substitution": "fstmetrics.statistics.significance:substitution_test",
+    },
+    check=lambda plugin: "" if callable(plugin) else f"it is {plugin!r:.60}, expected a function",
+)
+
+
 #: the option that every metric has, in two spellings
 _NORMALISE = ("normalise", "normalize")
 
@@ -245,18 +256,11 @@ def parse_metric(specification: str) -> Metric:
         from fstmetrics.combination import Combination
 
         return Combination.parse(specification)
-    text = specification.strip()
-    is_function = text.startswith("python:")
-    if is_function:
-        # the name has colons
-        name, *items = split_items(text)
-        options = [split_option(item, name) for item in items]
-    else:
-        name, options = split_named(text)
+    name, options = split_named(specification)
     normalise = [value for key, value in options if key in _NORMALISE]
     rest = [(key, value) for key, value in options if key not in _NORMALISE]
     built: Metric
-    if is_function:
+    if name.startswith(PREFIX):
         from fstmetrics.external.utility import Utility
 
         built = Utility.of_function(name, rest)

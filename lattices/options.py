@@ -4,6 +4,7 @@
 what         how it is written
 ============ ====================================================================================
 named thing  ``NAME``, or ``NAME:OPTION,OPTION``: a metric, a method, a learner
+..           ``python:MODULE:NAME``, or ``python:MODULE:NAME,OPTION,OPTION``
 option       ``KEY=VALUE``; commas in parentheses, brackets and braces belong to the value
 truth        ``true`` or ``false``
 number       as in Python
@@ -40,8 +41,13 @@ def split_named(text: str) -> tuple[str, list[tuple[str, str]]]:
     --------
     >>> split_named("wer:similarity=affix(epsilon=0.3,other=1),x=2")
     ('wer', [('similarity', 'affix(epsilon=0.3,other=1)'), ('x', '2')])
+    >>> split_named("python:my_module:Mine,x=2")
+    ('python:my_module:Mine', [('x', '2')])
     """
     name, _, options = text.strip().partition(":")
+    if name == "python":
+        # a name with colons of its own
+        name, _, options = text.strip().partition(",")
     return name, [split_option(item, name) for item in split_items(options)]
 
 

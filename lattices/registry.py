@@ -1,6 +1,7 @@
 """Names: those of plug-ins, and the public ones of packages; nothing is loaded before it is used.
 
-Plug-ins are the library's own, entry points of others, and what is registered at run time.
+Plug-ins are the library's own, entry points of others, what is registered at run time, and
+``python:MODULE:NAME``, which is looked up where it is named.
 
 Listing names loads nothing, and a plug-in that is broken harms only those who ask for it. What is
 installed is looked through when a name is not the library's own, or when all are listed: it takes
@@ -9,10 +10,13 @@ longer than to search a lattice.
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 from importlib import import_module
+from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lazy_loader import attach_stub
@@ -20,6 +24,7 @@ from lazy_loader import attach_stub
 from lattices.errors import (
     DuplicateNameError,
     MissingDependencyError,
+    OptionError,
     PluginError,
     UnknownNameError,
 )
@@ -33,6 +38,11 @@ T = TypeVar("T")
 PATIENCE = 10.0
 #: the distribution whose plug-in names others cannot override
 OWN = "fstmetrics"
+#: what names begin with that say themselves where the plug-in is: ``python:MODULE:NAME``
+PREFIX = "python:"
+#: what messages call the plug-ins of others that were loaded, by module and name of class or
+#: function
+LOADED: dict[tuple[str, str], str] = {}
 
 
 @cache
@@ -85,6 +95,11 @@ class Registry(Generic[T]):
                     claims.append(point)
         return self._points
 
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The names of the library's own, in their order."""
+        return tuple(self._own)
+
     def names(self) -> tuple[str, ...]:
         """Return every known name, sorted; no plug-in is imported."""
         return tuple(sorted({*self._loaded, *self._own, *self._find()}))
@@ -104,6 +119,8 @@ class Registry(Generic[T]):
 
     def get(self, name: str) -> T:
         """Return the plug-in called ``name``, importing it the first time."""
+        if name.startswith(PREFIX):
+            return self._accept(load_python(name), name, name)
         if name not in self._loaded:
             name = self.resolve_name(name)
         if name not in self._loaded:
@@ -153,27 +170,116 @@ class Registry(Generic[T]):
             # says what to install
             raise
         except (Exception, SystemExit) as problem:
-            raise PluginError(
-                f"{self.describe(name)} cannot be loaded: {type(problem).__name__}: {problem}"
-            ) from problem
-        if self._check is not None and (reason := self._check(loaded)):
-            raise PluginError(f"{self.describe(name)} is no {self.kind}: {reason}")
-        plugin: T = loaded
-        return plugin
+            raise explain_broken(self.describe(name), problem) from problem
+        what = self.describe(name)
+        return self._accept(loaded, what, "" if name in self._own else what)
+
+    def _accept(self, plugin: Any, what: str, noted: str) -> T:
+        """Return a plug-in that is one of its kind; if others have made it, note who it is."""
+        if self._check is not None and (reason := self._check(plugin)):
+            raise PluginError(f"{what} is no {self.kind}: {reason}")
+        if noted:
+            note_plugin(plugin, noted)
+        accepted: T = plugin
+        return accepted
 
     def register(self, name: str, plugin: T) -> None:
         """Add a plug-in for this process; a name that is taken is an error."""
         if name in self.names():
             raise DuplicateNameError(f"a {self.kind} named {name!r} exists already")
-        if self._check is not None and (reason := self._check(plugin)):
-            raise PluginError(f"{name!r} is no {self.kind}: {reason}")
-        self._loaded[name] = plugin
+        self._loaded[name] = self._accept(plugin, repr(name), f"the {self.kind} {name!r}")
 
     def unregister(self, name: str) -> None:
         """Take back a name given by :meth:`register`."""
         if name not in self._loaded or name in self._own or name in self._find():
             raise UnknownNameError(f"registered {self.kind}", name, self._loaded)
         del self._loaded[name]
+
+
+def load_python(name: str) -> Any:
+    """Return what ``python:MODULE:NAME`` names.
+
+    The module is one that is installed, or a file ``MODULE.py`` of the current directory.
+    """
+    module, _, attribute = name.removeprefix(PREFIX).partition(":")
+    if not (name.startswith(PREFIX) and module and attribute) or ":" in attribute:
+        raise OptionError(f"{name!r}, expected python:MODULE:NAME")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        found: Any = import_module(module)
+    except ImportError as problem:
+        raise OptionError(f"{name} cannot be imported ({problem})") from problem
+    except (Exception, SystemExit) as problem:
+        raise explain_broken(name, problem) from problem
+    for part in attribute.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError as problem:
+            raise OptionError(f"{name} is not there ({problem})") from problem
+    return found
+
+
+def note_plugin(plugin: object, what: str) -> None:
+    """Remember what messages call a plug-in of somebody else's, for :func:`explain_failure`."""
+    kind: Any = plugin if isinstance(plugin, type | FunctionType) else type(plugin)
+    if not _is_own(kind.__module__):
+        LOADED[kind.__module__, kind.__qualname__] = what
+
+
+def name_plugin(plugin: object, otherwise: str) -> str:
+    """Return what messages call a plug-in, with its file if it is somebody else's."""
+    kind = plugin if isinstance(plugin, type | FunctionType) else type(plugin)
+    what = LOADED.get((kind.__module__, kind.__qualname__))
+    if what is None:
+        return otherwise
+    return f"{what} ({getattr(sys.modules.get(kind.__module__), '__file__', kind.__module__)})"
+
+
+def _is_own(module: str) -> bool:
+    return module.partition(".")[0] in ("lattices", "fstmetrics", "decoding", "builtins")
+
+
+def explain_failure(problem: BaseException) -> str:
+    """Return which plug-in an error comes from, and where; empty if it comes from none.
+
+    The last frame of a plug-in's in the traceback is where: what it calls is its own affair.
+    """
+    said, what, trace = "", "", problem.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        what = _find_plugin(frame) or what
+        if what and frame.f_globals.get("__name__", "").partition(".")[0] in _plugin_packages():
+            where = f"{frame.f_code.co_filename}:{trace.tb_lineno}"
+            said = f"{what} has failed: {type(problem).__name__}: {problem} ({where})"
+        trace = trace.tb_next
+    return said
+
+
+def _plugin_packages() -> set[str]:
+    return {module.partition(".")[0] for module, _ in LOADED}
+
+
+def _find_plugin(frame: FrameType) -> str:
+    """Return the plug-in whose class or function a frame runs; empty if it runs none."""
+    names = [kind.__qualname__ for kind in type(frame.f_locals.get("self")).__mro__]
+    keys = ((frame.f_globals.get("__name__", ""), name) for name in (*names, frame.f_code.co_name))
+    return next((LOADED[key] for key in keys if key in LOADED), "")
+
+
+def explain_broken(what: str, problem: BaseException) -> PluginError:
+    """Return the error that a plug-in cannot be loaded, with the line of the file that fails."""
+    where, trace = "", problem.__traceback__
+    if isinstance(problem, SyntaxError) and problem.filename:
+        where = f"{problem.filename}:{problem.lineno}"
+    while trace is not None and not isinstance(problem, SyntaxError):
+        code, module = trace.tb_frame.f_code, trace.tb_frame.f_globals.get("__name__", "")
+        if not (_is_own(module) or module.startswith("importlib") or code.co_filename[0] == "<"):
+            where = f"{code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    message = problem.msg if isinstance(problem, SyntaxError) else problem
+    said = f"{what} cannot be loaded: {type(problem).__name__}: {message}"
+    return PluginError(f"{said} ({where})" if where else said)
 
 
 def list_missing(plugin: object, attributes: tuple[str, ...]) -> str:
@@ -189,6 +295,21 @@ def list_missing(plugin: object, attributes: tuple[str, ...]) -> str:
         return ""
     kind = plugin if isinstance(plugin, type) else type(plugin)
     return f"{kind.__name__} has no {', '.join(map(repr, missing))}"
+
+
+def explain_subclass(plugin: object, base: type) -> str:
+    """Return why a plug-in is no class derived from another that can be used; empty if it is."""
+    what = f"{base.__module__}.{base.__qualname__}"
+    if not (isinstance(plugin, type) and issubclass(plugin, base)):
+        return f"it is {plugin!r:.80}, expected a class derived from {what}"
+    missing = [*sorted(getattr(plugin, "__abstractmethods__", ()))]
+    missing += [] if isinstance(getattr(plugin, "name", None), str) else ["name"]
+    if missing:
+        return f"{plugin.__name__} has no {', '.join(map(repr, missing))}"
+    inherited = getattr(plugin, "__dataclass_fields__", {})
+    own = vars(plugin).get("__annotations__", {}).items()
+    fields = [name for name, of in own if name not in inherited and "ClassVar" not in str(of)]
+    return f"{plugin.__name__} is no dataclass, and has {', '.join(fields)}" if fields else ""
 
 
 def check_requirements(*users: object) -> None:

@@ -26,7 +26,9 @@ def run(*argv: object, path: Path, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", ["plugin-metric", "plugin-format"])
+@pytest.mark.parametrize(
+    "name", ["plugin-metric", "plugin-format", "plugin-method", "plugin-learner"]
+)
 def test_a_plugin_is_installed_found_and_passes_its_tests(name: str, tmp_path: Path) -> None:
     pytest.importorskip("flit_core", reason="builds the plug-ins; the extra test has it")
     # a copy, since building leaves files beside the sources

@@ -16,6 +16,7 @@ import lattices
 from fstmetrics import WER, parse_metric
 from fstmetrics.contract import METRICS, SIMILARITIES
 from fstmetrics.dependency.parses import PARSERS
+from lattices import Hypothesis, NBest
 from lattices.errors import FormatError, PluginError, UnknownNameError
 from lattices.formats import FORMATS, Format, format_of
 from lattices.formats.reading import find_claimants
@@ -110,6 +111,87 @@ number = odd_parts:NUMBER
 twice = odd_parts:NERVOUS
 """,
 }
+#: plug-ins of a module of their own, and what they are called
+FAULTY = """
+from dataclasses import dataclass
+from decoding.minimum_risk.method import Method
+from decoding.training.perceptron import Perceptron
+from fstmetrics import WER
+
+@dataclass(frozen=True, kw_only=True)
+class Dividing(Method):
+    name = "dividing"
+    by: int = 0
+    def decide(self, problem, k=1):
+        return divide(1, self.by)
+
+def divide(one, other):
+    return one / other
+
+class Saying(Dividing):
+    name = "saying"
+    def decide(self, problem, k=1):
+        return "the cat"
+
+class Asking(Dividing):
+    name = "asking"
+    def decide(self, problem, k=1):
+        return problem.no_such_thing
+
+@dataclass(kw_only=True, eq=False)
+class Failing(Perceptron):
+    name = "failing"
+    def round(self, task):
+        return self.no_such_thing
+
+class Vague(Failing):
+    name = "vague"
+    def begin(self, task):
+        return "fine"
+
+class Bad(WER):
+    name = "bad"
+
+def test(metric, stats_a, stats_b):
+    return [][0]
+
+def silent_test(metric, stats_a, stats_b):
+    return 0.05
+
+def write(table):
+    return {}["x"]
+
+def write_words(table):
+    return [each.split() for each in table.column("text")] + ["x"]
+
+def layout(file, template):
+    return int(file.lines[0])
+
+def layout_of_numbers(file, template):
+    return {"s0": 7}
+"""
+FAULTY_POINTS = """
+[decoding.methods]
+dividing = faulty_parts:Dividing
+saying = faulty_parts:Saying
+asking = faulty_parts:Asking
+bad = faulty_parts:Bad
+pairwise = faulty_parts:Saying
+[decoding.learners]
+failing = faulty_parts:Failing
+vague = faulty_parts:Vague
+bad = faulty_parts:Bad
+[fstmetrics.significance]
+test = faulty_parts:test
+silent = faulty_parts:silent_test
+[decoding.writers]
+broken = faulty_parts:write
+words = faulty_parts:write_words
+[lattices.references]
+digits = faulty_parts:layout
+numbers = faulty_parts:layout_of_numbers
+"""
+POINTS["faulty-parts"] = FAULTY_POINTS
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +199,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two distributions."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "odd_parts.py").write_text(MODULE)
+    (folder / "faulty_parts.py").write_text(FAULTY)
+    (folder / "faulty_syntax.py").write_text("x = 1\ndef f(:\n")
     (folder / "odd_parts_raises.py").write_text("1 / 0\n")
     (folder / "odd_parts_exits.py").write_text("raise SystemExit(3)\n")
     for name, points in POINTS.items():
@@ -218,6 +302,141 @@ def test_what_uses_one_says_which(
     assert done.stdout == ""
     assert done.stderr.splitlines()[-1].startswith(f"fstmetrics: error: {message}")
     assert "Traceback" not in done.stderr
+
+
+def line_of(text: str) -> int:
+    """Return the line of the module of faulty plug-ins that has a text."""
+    return next(n for n, line in enumerate(FAULTY.splitlines(), start=1) if text in line)
+
+
+@pytest.mark.parametrize("by_name", [True, False], ids=["entry point", "python"])
+@pytest.mark.parametrize(
+    ("argv", "kind", "name", "attribute", "problem", "line"),
+    [
+        (["mbr", "CATS", "--method", "NAME"], "method", "dividing", "Dividing",
+         "has failed: ZeroDivisionError: division by zero", "one / other"),
+        (["mbr", "CATS", "--method", "NAME", "--workers", "2"], "method", "dividing", "Dividing",
+         "has failed: ZeroDivisionError: division by zero", "one / other"),
+        (["mbr", "CATS", "--method", "NAME"], "method", "asking", "Asking",
+         "has failed: AttributeError: 'MBRProblem' object has no attribute", "problem.no_such"),
+        (["mbr", "CATS", "--method", "NAME"], "method", "saying", "Saying", "returns 't", ""),
+        (["train", "CATS", "--metric", "wer", "--learner", "NAME"], "learner", "failing", "Failing",
+         "has failed: AttributeError: 'Failing' object has no attribute", "self.no_such"),
+        (["train", "CATS", "--metric", "wer", "--learner", "NAME"], "learner", "vague", "Vague",
+         "begin gives 'fine', expected the metric of the corpus, a number", ""),
+        (["compare", "text", "text", "--refs", "text", "--test", "NAME"], "significance test",
+         "test", "test", "has failed: IndexError: list index out of range", "[][0]"),
+        (["compare", "text", "text", "--refs", "text", "--test", "NAME"], "significance test",
+         "silent", "silent_test", "returns 0.05, expected a fstmetrics.statistics.Comp", ""),
+        (["oracle", "CATS", "--format", "NAME"], "writer", "broken", "write",
+         "has failed: KeyError: 'x'", '{}["x"]'),
+        (["oracle", "CATS", "--format", "NAME"], "writer", "words", "write_words",
+         "expected a list for 1 segments", ""),
+        (["oracle", "CATS", "--refs", "text", "--refs-format", "NAME"], "reference layout",
+         "digits", "layout", "has failed: ValueError: invalid literal for int()", "int(file"),
+        (["oracle", "CATS", "--refs", "text", "--refs-format", "NAME"], "reference layout",
+         "numbers", "layout_of_numbers", "returns ('s0', 7), expected a text for each id", ""),
+    ],
+)  # fmt: skip
+def test_what_fails_is_named_with_its_file(
+    site: Path, tmp_path: Path, argv: list[str], kind: str, name: str, attribute: str,
+    problem: str, line: str, by_name: bool, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """One sentence: which plug-in, what is wrong, the file, and the line where something raised."""
+    monkeypatch.chdir(tmp_path)
+    spaces = [
+        NBest.from_hypotheses(
+            [Hypothesis(("the", "cat"), 0.0, {"x": 1.0}), Hypothesis(("a",), 0.5, {"x": -1.0})],
+            id=f"s{number}", references=["the cat"],
+        )
+        for number in range(2)
+    ]  # fmt: skip
+    lattices.write(tmp_path / "cats.jsonl", spaces)
+    (tmp_path / "text").write_text("s0 the cat\ns1 a cat\n")
+    full = f"python:faulty_parts:{attribute}"
+    what = f"the {kind} '{name}' of faulty-parts 1.5 (faulty_parts:{attribute})"
+    given = {"NAME": name if by_name else full, "CATS": "cats.jsonl"}
+    done = run(site, *(given.get(each, each) for each in argv))
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    last = done.stderr.splitlines()[-1]
+    assert f"{what if by_name else full} " in last
+    assert problem in last
+    file = site / "faulty_parts.py"
+    assert (f"({file}:{line_of(line)})" if line else f"({file})") in last
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--method", "bad"], "the method 'bad' of faulty-parts 1.5 (faulty_parts:Bad) is no "),
+        (["--method", "python:faulty_parts:Bad"], "python:faulty_parts:Bad is no method: it is "),
+        (["--method", "python:faulty_parts:Badd"], "python:faulty_parts:Badd is not there ("),
+        (["--method", "python:faulty_parts"], "'python:faulty_parts', expected python:MODULE:NAME"),
+        (["--method", "python:faulty:X"], "python:faulty:X cannot be imported (No module named "),
+        (["--method", "python:odd_parts_raises:X"], "python:odd_parts_raises:X cannot be loaded: "
+         "ZeroDivisionError: division by zero (SITE/odd_parts_raises.py:1)"),
+        (["--method", "python:odd_parts_exits:X"], "python:odd_parts_exits:X cannot be loaded: "
+         "SystemExit: 3 (SITE/odd_parts_exits.py:1)"),
+        (["--method", "python:faulty_syntax:X"], "python:faulty_syntax:X cannot be loaded: "
+         "SyntaxError: invalid syntax (SITE/faulty_syntax.py:2)"),
+        (["--method", "dividing:two=2"], "method dividing has no option '--set two' (it has "),
+        (["--method", "python:faulty_parts:Dividing,by=x"], "by is a whole number, not 'x'"),
+        (["--format", "xml"], "argument --format: invalid choice: 'xml'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_said_before_any_work(
+    site: Path, tmp_path: Path, argv: list[str], message: str
+) -> None:
+    done = run(site, "mbr", cats(tmp_path / "cats.jsonl", 1), *argv)
+    assert done.returncode == 2
+    assert message.replace("SITE", str(site)) in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_one_segment_that_fails_does_not_lose_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module of the current directory, which no distribution knows."""
+    (tmp_path / "mine.py").write_text(
+        "from decoding import Pairwise\n"
+        "class Picky(Pairwise):\n"
+        "    name = 'picky'\n"
+        "    def decide(self, problem, k=1):\n"
+        "        if problem.spaces[0].id == 's1':\n"
+        "            raise TypeError('not this one')\n"
+        "        return super().decide(problem, k)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    cats(tmp_path / "cats.jsonl", 3)
+    for workers in (1, 2):
+        asked = ["--method", "python:mine:Picky", "--metric", "wer", "--workers", workers]
+        done = run(tmp_path, "mbr", "cats.jsonl", *asked, "--format", "kaldi")
+        assert done.returncode == 1
+        assert [line.split()[0] for line in done.stdout.splitlines()] == ["s0", "s2"]
+        assert (
+            "cats.jsonl:2: segment 's1': python:mine:Picky has failed: TypeError: not this one "
+            f"({tmp_path}/mine.py:6)"
+        ) in done.stderr
+
+
+def test_doctor_names_what_is_broken(site: Path) -> None:
+    done = run(site, "doctor")
+    assert done.returncode == 1
+    text = " ".join(done.stdout.split())
+    for line in (
+        "ok methods 11: asking, bad, consensus, dividing, edit, exact, linear, pairwise,",
+        "ok learners 10: bad, failing, mert,",
+        "ok significance 6: bootstrap, randomization, sign, sign-substitution, silent, test",
+        "ok writers 9: broken, csv,",
+        "ok references 5: ctm, digits, numbers, stm, trn",
+        "broken method bad the method 'bad' of faulty-parts 1.5 (faulty_parts:Bad) is no method",
+        "broken learner bad the learner 'bad' of faulty-parts 1.5 (faulty_parts:Bad) is no learner",
+    ):
+        assert line in text
+    # a name of the library's stays its own
+    assert "broken method pairwise" not in text
 
 
 def test_what_lies_is_told(site: Path, tmp_path: Path) -> None:

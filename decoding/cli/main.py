@@ -21,8 +21,9 @@ from contextvars import copy_context
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.arguments import check_outputs, spellings
+from decoding.cli.arguments import check_inputs, check_outputs, spellings
 from decoding.cli.option_table import add_options
+from decoding.cli.running import check_running
 from decoding.cli.terminal import detail, is_verbose, say, score_style, volume
 
 if TYPE_CHECKING:
@@ -156,9 +157,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(problem.__cause__, KeyboardInterrupt):
             # that of an extension module that was being loaded
             return _exit_interrupted(problem.__cause__)
-        if not _is_expected(problem):
+        plugin = _explain_plugin(problem)
+        if not (plugin or _is_expected(problem)):
             raise
-        say(f"error: {_join_lines(problem)}")
+        say(f"error: {_join_lines(plugin or problem)}")
         if isinstance(problem, OSError) and problem.filename == "<stdout>":
             _discard_output()
         return 2
@@ -205,9 +207,9 @@ def _run(given: Sequence[str]) -> int:
 
         check_outputs(arguments)
         # those of `fstmetrics study` have a parser of their own for each study
-        parser = getattr(arguments, "study_parser", arguments.parser)
+        arguments.parser = getattr(arguments, "study_parser", arguments.parser)
         with (
-            spell_arguments(spellings(parser)),
+            spell_arguments(spellings(arguments.parser)),
             warnings.catch_warnings(),
             volume(arguments),
             score_style(arguments),
@@ -216,6 +218,10 @@ def _run(given: Sequence[str]) -> int:
             started = time.perf_counter()
             if is_verbose():
                 detail(_version())
+            if hasattr(arguments, "paths"):
+                check_inputs(arguments)
+            if hasattr(arguments, "dask"):
+                check_running(arguments)
             code: int = arguments.run(arguments)
             detail(f"{time.perf_counter() - started:.2f} s in all, exit code {code}")
     except SystemExit as ending:
@@ -271,6 +277,15 @@ def _is_expected(problem: Exception) -> bool:
     return isinstance(problem, OSError | MemoryError) or (
         errors is not None and isinstance(problem, errors.Error)
     )
+
+
+def _explain_plugin(problem: Exception) -> str:
+    """Return what an error says that comes from a plug-in and was not raised on purpose."""
+    errors, registry = (sys.modules.get(f"lattices.{name}") for name in ("errors", "registry"))
+    if errors is None or registry is None or isinstance(problem, errors.Error):
+        return ""
+    said: str = registry.explain_failure(problem)
+    return said
 
 
 def _join_lines(problem: Exception | str) -> str:

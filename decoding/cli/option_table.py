@@ -23,6 +23,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ LINES = ("tsv", "jsonl", *SENTENCES, *TABULAR)
 #: formats of tables
 FORMATS = ("table", "tsv", "json", "latex", "markdown", *TABULAR)
 
-_LAYOUTS = "auto|kaldi|plain|trn|ctm|stm|tsv"
 #: tests of significance
 TESTS = ("bootstrap", "randomization", "sign", "sign-substitution")
 #: options that several commands have; ``<what>``, ``<default>`` and ``<note>`` are what a line that
@@ -61,12 +61,12 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 --partial-refs  go on though none of the first segments has references; those that have none fail,
     or are not scored where references are not needed
 """,
-    "reference files": f"""
+    "reference files": """
 --refs FILE: several, <what>  reference files, one for each reference of a segment: lines in the
     order of the segments, Kaldi's 'id words', trn, ctm or stm of NIST's sclite, or what commands
     write <note>
---refs-format {_LAYOUTS} = auto  layout of the reference files: kaldi ('id words'),
-    plain (line i is segment i), trn, ctm, stm, tsv ('id score words'), or auto: found by content
+--refs-format: layouts = auto  layout of the reference files: kaldi ('id words'), plain (line i is
+    segment i), trn, ctm, stm, tsv ('id score words'), one of a plug-in's, or auto: found by content
     and segment ids; plain if first words cannot be ids (a few lines whose first words all differ
     may have ids: say plain)
 @reference ids
@@ -160,6 +160,25 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 
 
 @dataclass(frozen=True)
+class PluginNames:
+    """Choices of an option: names, and those of plug-ins, which are looked up if one is given."""
+
+    names: tuple[str, ...]
+    registry: str
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the library's own, for the help."""
+        return iter(self.names)
+
+    def __contains__(self, name: str) -> bool:
+        """Tell whether a name is one of these, or that of a plug-in."""
+        if name in self.names or name.startswith("python:"):
+            return True
+        module, _, attribute = self.registry.partition(":")
+        return name in getattr(import_module(module), attribute).names()
+
+
+@dataclass(frozen=True)
 class _OptionLine:
     """A line of a table, in its parts."""
 
@@ -222,7 +241,7 @@ def _keywords(line: _OptionLine) -> dict[str, Any]:
             found["dest"] = word.removeprefix("as ")
         elif word in _USES:
             found |= _USES[word]
-        elif isinstance(KINDS[word], tuple):
+        elif isinstance(KINDS[word], tuple | PluginNames):
             found["choices"] = KINDS[word]
         else:
             found["type"] = KINDS[word]
@@ -265,7 +284,8 @@ def size(text: str) -> int:
 def lower_name(text: str) -> str:
     """Return ``NAME:OPTIONS`` with the name in lower case; for argparse."""
     name, colon, options = text.partition(":")
-    return f"{name.lower()}{colon}{options}"
+    # python:MODULE:NAME is as it is
+    return text if name == "python" else f"{name.lower()}{colon}{options}"
 
 
 def option(text: str) -> tuple[str, str]:
@@ -384,8 +404,9 @@ def _extend(found: list[Decimal], last: Decimal, text: str) -> None:
     found.extend(begin + step * number for number in range(1, int(steps)))
 
 
+_WRITERS = "decoding.corpus.writers:WRITERS"
 #: what the value of an option is: a function of its text, or all that it may be
-KINDS: dict[str, Callable[[str], Any] | tuple[str, ...]] = {
+KINDS: dict[str, Callable[[str], Any] | tuple[str, ...] | PluginNames] = {
     "whole number": positive,
     "number": finite,
     "seed": seed,
@@ -397,9 +418,15 @@ KINDS: dict[str, Callable[[str], Any] | tuple[str, ...]] = {
     "name": lower_name,
     "pair": option,
     "source": source,
-    "lines": LINES,
+    "lines": PluginNames(LINES, _WRITERS),
+    "lines or ctm": PluginNames((*LINES, "ctm"), _WRITERS),
+    "lines or tables": PluginNames(tuple(dict.fromkeys((*LINES, *FORMATS))), _WRITERS),
     "tables": FORMATS,
-    "tests": (*TESTS, "all"),
+    "tests": PluginNames((*TESTS, "all"), "fstmetrics.signature:SIGNIFICANCE_TESTS"),
+    "layouts": PluginNames(
+        ("auto", "kaldi", "plain", "trn", "ctm", "stm", "tsv"),
+        "lattices.formats.references.ids:READERS",
+    ),
 }
 #: other words of a line, for argparse
 _USES: dict[str, dict[str, Any]] = {

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from decoding.corpus.outcomes import Done, Failure, Segment
-from fstmetrics.external.function import PREFIX, PythonFunction, numbers_of
+from fstmetrics.external.function import PythonFunction, numbers_of
 from lattices.arrays import Array, FloatColumn, floats
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import decode_lines, split_words
 from lattices.formats.ids import place
 from lattices.formats.streams import open_input
+from lattices.registry import PREFIX
 from lattices.spaces import Forest, Lattice, NBest, Space
 from lattices.spaces.features import add_feature
 

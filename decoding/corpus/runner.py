@@ -30,6 +30,7 @@ from lattices.errors import (
 )
 from lattices.formats.ids import SeenIds
 from lattices.formats.streams import PathLike
+from lattices.registry import LOADED, explain_failure
 from lattices.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ __all__ = ["Done", "Failure", "Inputs", "ResumePoint", "Segment", "run"]
 R = TypeVar("R")
 T = TypeVar("T", covariant=True)
 
-#: what a task may raise because of one segment, metrics and methods of others included; anything
-#: else is a fault of the program
+#: what a task may raise because of one segment; anything else is a fault of the program, or of a
+#: plug-in
 SEGMENT_ERRORS = (Error, ArithmeticError, LookupError, MemoryError, RuntimeError, ValueError)
 
 #: words of a vocabulary that further batches share: they are not looked up again and again
@@ -190,6 +191,7 @@ class _Work:
     def __init__(self, task: Any, options: dict[str, Any]) -> None:
         self.task, self.options, self.spellings = task, options, dict(argument_spellings())
         self.overlap, self.vocabulary = Overlap.UNKNOWN, Vocabulary()
+        self.plugins = LOADED
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what workers get: each has words of its own."""
@@ -198,6 +200,7 @@ class _Work:
     def __call__(self, batch: Batch) -> _Worked:
         """Parse a batch and process it; return the outcomes, and how long it took."""
         started = time.perf_counter()
+        LOADED.update(self.plugins)
         with spell_arguments(self.spellings):
             parts = list(self.parse(batch))
             segments = [part for part in parts if isinstance(part, Segment)]
@@ -380,7 +383,9 @@ def _isolate(task: Any, segments: list[Segment]) -> list[Done[Any] | Failure]:
     except ImportError:
         # no fault of the segment's: all the others would fail as well
         raise
-    except SEGMENT_ERRORS as problem:
+    except Exception as problem:
+        if not (isinstance(problem, SEGMENT_ERRORS) or explain_failure(problem)):
+            raise
         if len(segments) > 1:
             return [outcome for segment in segments for outcome in _isolate(task, [segment])]
         at = segments[0]
@@ -393,7 +398,9 @@ def _isolate(task: Any, segments: list[Segment]) -> list[Done[Any] | Failure]:
 
 def explain(problem: Exception) -> str:
     """Return why there is no result: the message of an error of ours, or what else was raised."""
-    return str(problem) if isinstance(problem, Error) else f"{type(problem).__name__}: {problem}"
+    if isinstance(problem, Error):
+        return str(problem)
+    return explain_failure(problem) or f"{type(problem).__name__}: {problem}"
 
 
 def _refuse_repeats(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import split_words
+from lattices.registry import Registry, name_plugin
 
 if TYPE_CHECKING:
     from decoding.corpus.outcomes import Segment
@@ -21,6 +22,21 @@ if TYPE_CHECKING:
 
 #: what is written of each result, a list for each segment of a table
 Writer: TypeAlias = "Callable[[Table], list[list[Any]]]"
+
+WRITERS: Registry[Writer] = Registry(
+    "decoding.writers",
+    "writer",
+    own={
+        "tsv": "decoding.corpus.writers:TSV",
+        "jsonl": "decoding.corpus.writers:json_lines",
+        "text": "decoding.corpus.writers:TEXT",
+        "kaldi": "decoding.corpus.writers:KALDI",
+        "trn": "decoding.corpus.writers:TRN",
+        "csv": "decoding.corpus.writers:rows",
+        "parquet": "decoding.corpus.writers:rows",
+    },
+    check=lambda plugin: "" if callable(plugin) else f"it is {plugin!r:.60}, expected a function",
+)
 
 
 def tsv_cell(text: str, format: str = "tsv") -> str:
@@ -64,14 +80,15 @@ def _comes_back(line: str, id: str, text: str) -> bool:
     from lattices.formats.references import nist
 
     try:
-        found = nist.READERS["trn"](nist.TranscriptLines("", [line.strip(" ")]), None).entries
+        found = nist.read_trn(nist.TranscriptLines("", [line.strip(" ")]), None).entries
     except FormatError:
         return False
     return found == {id: " ".join(split_words(text))}
 
 
-def sentence_lines(format: str, score: str, table: Table) -> list[list[Any]]:
+def sentence_lines(format: str, table: Table) -> list[list[Any]]:
     """Return each result as a line of ``tsv`` (with a score), ``text``, ``kaldi`` or ``trn``."""
+    score = "expected" if "expected" in table.names else "score"
     texts, scores = table.column("text"), table.column(score)
     return [
         [sentence_line(format, id, scores[each], texts[each]) for each in table.of(place)]
@@ -91,13 +108,9 @@ def rows(table: Table) -> list[list[dict[str, Any]]]:
     return [table.fields(place) for place in range(len(table))]
 
 
-def writer_of(format: str, score: str = "score") -> Writer:
-    """Return the writer of a format; ``score`` is the column of it that tsv has."""
-    if format == "jsonl":
-        return json_lines
-    if format in ("csv", "parquet"):
-        return rows
-    return partial(sentence_lines, format, score)
+TSV, TEXT, KALDI, TRN = (
+    partial(sentence_lines, format) for format in ("tsv", "text", "kaldi", "trn")
+)
 
 
 class WrittenTask(NamedTuple):
@@ -123,4 +136,16 @@ class WrittenTask(NamedTuple):
         """Return a table of what is written."""
         table = self.task.process(segments)
         made = {name: write(table) for name, write in self.writers.items()}
+        for name, write in self.writers.items():
+            if what := name_plugin(write, ""):
+                _check_written(what, made[name], len(table))
         return table.written(*self.kept, **made)
+
+
+def _check_written(what: str, made: Any, segments: int) -> None:
+    """Refuse what a writer of somebody else's has made if it is no list of lines a segment."""
+    if not isinstance(made, list) or len(made) != segments:
+        raise OptionError(f"{what} returns {made!r:.80}, expected a list for {segments} segments")
+    for some in made:
+        if not isinstance(some, list) or not all(isinstance(line, str) for line in some):
+            raise OptionError(f"{what} returns {some!r:.80} for a segment, expected a list of str")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from decoding.minimum_risk import METHODS as METHODS
@@ -21,6 +20,7 @@ from fstmetrics.alignment.metric import is_word_error
 from fstmetrics.contract import METRIC_OR_NONE, for_segment
 from lattices.errors import OptionError, argument
 from lattices.options import unknown_option
+from lattices.registry import name_plugin
 from lattices.spaces import Lattice, Space
 from lattices.spaces.arguments import NUMBER, WHOLE, Kind, takes
 
@@ -189,8 +189,23 @@ def decide_batch(
     found: dict[int, Sequence[Consensus]] = {}
     for chosen, problems in by_method.values():
         decided = chosen.decide_batch(list(problems.values()), 1 if k is None else k)
+        _check_decisions(chosen, decided, len(problems))
         found.update(zip(problems, decided, strict=True))
     return [found[place] for place in range(len(segments))]
+
+
+def _check_decisions(method: Method, decided: Any, segments: int) -> None:
+    """Refuse what is no list of sentences for each segment: methods are others', too."""
+    what = name_plugin(method, f"method {method.name}")
+    if not isinstance(decided, Sequence) or len(decided) != segments:
+        raise OptionError(
+            f"{what} returns {decided!r:.80}, expected a list for {segments} segments"
+        )
+    for some in decided:
+        if not (isinstance(some, Sequence) and some and isinstance(some[0], Consensus)):
+            raise OptionError(
+                f"{what} returns {some!r:.80} for a segment, expected a list of Consensus"
+            )
 
 
 def _choose(
@@ -206,31 +221,21 @@ def _choose(
         method = (
             "edit" if words and all(isinstance(one, Lattice) for one in systems) else "pairwise"
         )
-    chosen = _make_default(method) if isinstance(method, str) else method
+    chosen = _make_default(METHODS.get(method)) if isinstance(method, str) else method
     if evidence is not None and not chosen.takes_evidence:
         raise explain_unknown_option(chosen, "evidence")
     return chosen
 
 
-@lru_cache(maxsize=len(METHODS))
-def _make_default(name: str) -> Method:
-    """Return a method by its name: one object for all calls, of which a corpus has many."""
-    return method_class(name)()
-
-
-def method_class(name: str) -> type[Method]:
-    """Return a method by its name."""
-    if name not in METHODS:
-        named = argument("method", name)
-        raise OptionError(f"{named}: expected one of auto, {', '.join(METHODS)}")
-    module, kind = METHODS[name]
-    found: type[Method] = getattr(import_module(module), kind)
-    return found
+@lru_cache(maxsize=32)
+def _make_default(kind: type[Method]) -> Method:
+    """Return a method with its default options: one object for all segments of a corpus."""
+    return kind()
 
 
 def method_with(name: str, options: Mapping[str, Any]) -> Method:
     """Return a method by its name, with options by theirs."""
-    method = method_class(name)
+    method = METHODS.get(name)
     for option in options:
         if option not in {each.name for each in fields(method)}:
             raise explain_unknown_option(method, option)

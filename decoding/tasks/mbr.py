@@ -145,12 +145,12 @@ class MBRTask:
 
     def _choose(self, segments: Sequence[Segment]) -> list[Sequence[Consensus]]:
         """Return what is chosen for each segment, best first."""
-        from decoding.minimum_risk.mbr import decide_batch, method_class
+        from decoding.minimum_risk.mbr import METHODS, decide_batch
         from decoding.minimum_risk.method import Method
 
         method = self.method
         if isinstance(method, str) and (method != "auto" or self.k > 1):
-            method = method_class("pairwise" if method == "auto" else method)()
+            method = METHODS.get("pairwise" if method == "auto" else method)()
         own = isinstance(method, Method) and method.own_objective
         evidence = None
         if self.evidence is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import os
 import sys
 import time
@@ -30,6 +31,7 @@ from fstmetrics.references import Reference
 from lattices.errors import FormatError, OptionError
 from lattices.formats.streams import PathLike, open_output
 from lattices.records import show
+from lattices.registry import name_plugin
 from lattices.spaces import Space
 from lattices.spaces.arguments import SPACES, check_filled
 
@@ -351,8 +353,8 @@ class Learner(ABC):
 
     def _begin(self, task: TrainingTask) -> None:
         begun = time.monotonic()
-        score = self.begin(task)
-        weights = dict(self.weights)
+        score = self._check_score("begin", self.begin(task))
+        weights = self._check_weights("begin", self.weights)
         held_out = task.score_held_out(weights)
         seconds = time.monotonic() - begun
         self.began = Round(len(self.history), score, seconds, weights, {}, held_out)
@@ -360,8 +362,11 @@ class Learner(ABC):
 
     def _done_round(self, task: TrainingTask) -> Round:
         begun = time.monotonic()
-        score, details = self.round(task)
-        weights = self.result()
+        came: object = self.round(task)
+        if not (isinstance(came, tuple) and len(came) == 2 and isinstance(came[1], dict)):
+            raise self._wrong("round", came, "a score and a dict of details")
+        score, details = self._check_score("round", came[0]), came[1]
+        weights = self._check_weights("result", self.result())
         held_out = task.score_held_out(weights)
         seconds = time.monotonic() - begun
         done = Round(len(self.history) + 1, score, seconds, weights, details, held_out)
@@ -372,6 +377,26 @@ class Learner(ABC):
         if self.finished:
             self.finish(chosen)
         return done
+
+    def _check_score(self, where: str, score: object) -> float:
+        """Return what a method says the metric is: learners are others', too."""
+        if not isinstance(score, int | float) or math.isnan(score):
+            raise self._wrong(where, score, "the metric of the corpus, a number")
+        return float(score)
+
+    def _check_weights(self, where: str, weights: object) -> dict[str, float]:
+        """Return a copy of weights that are some."""
+        try:
+            found = {str(name): float(value) for name, value in dict(weights).items()}  # type: ignore[call-overload]
+        except (TypeError, ValueError):
+            raise self._wrong(where, weights, "weights, a number for each name") from None
+        if not np.isfinite(list(found.values())).all():
+            raise self._wrong(where, weights, "finite weights")
+        return found
+
+    def _wrong(self, where: str, came: object, expected: str) -> OptionError:
+        what = name_plugin(self, f"learner {self.name}")
+        return OptionError(f"{what}: {where} gives {came!r:.80}, expected {expected}")
 
     def finish(self, chosen: Round) -> None:
         """End a fit with the weights of its best round."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,9 +11,7 @@ import numpy as np
 from lattices.arrays import FloatColumn, floats
 from lattices.caching import cached_property
 from lattices.errors import Error, OptionError
-
-#: what such a name begins with
-PREFIX = "python:"
+from lattices.registry import PREFIX, explain_failure, load_python, note_plugin
 
 T = TypeVar("T", bound=Hashable)
 
@@ -43,20 +38,12 @@ class PythonFunction:
     @cached_property
     def function(self) -> Callable[..., Any]:
         """The function."""
-        module, function = self.name.removeprefix(PREFIX).split(":")
-        if os.getcwd() not in sys.path:
-            sys.path.append(os.getcwd())
-        try:
-            found = import_module(module)
-            for part in function.split("."):
-                found = getattr(found, part)
-        except ImportError as problem:
-            raise OptionError(f"{self.name} cannot be imported ({problem})") from problem
-        except AttributeError as problem:
-            raise OptionError(f"{self.name} is not there ({problem})") from problem
+        found = load_python(self.name)
         if not callable(found):
             raise OptionError(f"{self.name} is {found!r:.60}, expected a function")
-        return found
+        note_plugin(found, self.name)
+        function: Callable[..., Any] = found
+        return function
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the name."""
@@ -84,7 +71,8 @@ def numbers_of(
         raise
     except Exception as problem:
         # whatever it is, it is not the library's, and no reason to lose what is done
-        raise OptionError(f"{name} has failed: {type(problem).__name__}: {problem}") from problem
+        failed = f"{name} has failed: {type(problem).__name__}: {problem}"
+        raise OptionError(explain_failure(problem) or failed) from problem
     if found.shape != (len(number),):
         raise OptionError(
             f"{name} was given {len(number)} {things} and returned an array of shape "

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fstmetrics.external.cache import ScoreCache, Texts
-from fstmetrics.external.function import PREFIX, PythonFunction, numbers_of
+from fstmetrics.external.function import PythonFunction, numbers_of
 from fstmetrics.references import Reference, split_tokens
 from fstmetrics.signature import Summable
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.options import read_options
-from lattices.registry import check_requirements
+from lattices.registry import PREFIX, check_requirements
 from lattices.spaces import Lattice, NBest
 
 

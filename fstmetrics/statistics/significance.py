@@ -17,12 +17,15 @@ P-values are of one comparison; who makes many must expect some to look signific
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fstmetrics.contract import Metric, quality, scores_of
+from fstmetrics.signature import SIGNIFICANCE_TESTS
 from fstmetrics.statistics.resampling import (
     Interval,
     OnDrawn,
@@ -37,6 +40,7 @@ from fstmetrics.statistics.resampling import (
 from lattices.arrays import FloatColumn
 from lattices.errors import OptionError
 from lattices.records import PlainRecord
+from lattices.registry import name_plugin
 from lattices.spaces.arguments import WHOLE, takes
 
 if TYPE_CHECKING:
@@ -122,7 +126,43 @@ class Comparison(PlainRecord):
 
 #: differences this much smaller than the scores come from rounding
 ROUNDING = 1e-10
+#: options of tests that resample, which one may take by ``**``
+_RESAMPLING = ("samples", "level", "seed", "on_drawn")
 ALTERNATIVES = ("two-sided", "better", "worse")
+
+
+def significance_test(
+    name: str, **options: Any
+) -> Callable[[Metric, FloatColumn, FloatColumn], Comparison]:
+    """Return a test by its name, a plug-in's too, with those of the options that it takes.
+
+    Options that are None are left to the test. One that takes any by ``**`` is given ``samples``,
+    ``level``, ``seed`` and ``on_drawn``.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> test = significance_test("sign", ties="split", samples=100)
+    >>> test(WER(), [[2, 0, 0, 0, 2], [2, 0, 0, 0, 2]], [[1, 1, 0, 0, 2], [2, 0, 0, 0, 2]]).wins
+    1
+    """
+    test = SIGNIFICANCE_TESTS.get(name)
+    parameters = signature(test).parameters.values()
+    names = {each.name for each in parameters}
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        names |= {*_RESAMPLING}
+    taken = {key: value for key, value in options.items() if key in names and value is not None}
+
+    def run(metric: Metric, stats_a: FloatColumn, stats_b: FloatColumn) -> Comparison:
+        found = test(metric, stats_a, stats_b, **taken)
+        if not isinstance(found, Comparison):
+            what = name_plugin(test, f"the significance test {name!r}")
+            raise OptionError(
+                f"{what} returns {found!r:.60}, expected a fstmetrics.statistics.Comparison"
+            )
+        return found
+
+    return run
 
 
 def check_scores(metric: Metric, rows: FloatColumn) -> FloatColumn:

@@ -31,8 +31,8 @@ from lattices.formats.reading import find_claimants, find_format, parse_record, 
 from lattices.formats.references import References
 from lattices.formats.references.files import RESULTS, is_own_id
 from lattices.formats.references.from_results import are_results, look_like_scores, read_results
-from lattices.formats.references.ids import IdTemplate, second_line
-from lattices.formats.references.nist import READERS, TranscriptLines, looks_like, trn_id
+from lattices.formats.references.ids import IdTemplate, read_table, second_line
+from lattices.formats.references.nist import TranscriptLines, looks_like, trn_id
 from lattices.formats.streams import display_name, open_input
 from lattices.optional import require
 from lattices.plugins import LAYOUTS as LAYOUTS
@@ -401,7 +401,7 @@ def _read_transcripts(
     if template is not None and not template.suits(layout):
         # the option describes the references, which are in another layout
         template = None
-    entries = READERS[layout](TranscriptLines(path, texts), template).entries
+    entries = read_table(layout, TranscriptLines(path, texts), template).entries
     if not entries:
         raise FormatError(f"no segment of layout {layout}", path)
     plain = {name: entry for name, entry in entries.items() if isinstance(entry, str)}

@@ -31,6 +31,8 @@ from lattices.vocabulary import Vocabulary
 
 __all__ = [
     "check_format",
+    "expect",
+    "pickle_again",
     "sample_forests",
     "sample_lattices",
     "sample_nbests",
@@ -88,7 +90,7 @@ def check_format(
         buffer = io.BytesIO()
         fmt.write(buffer, batch, Unsupported(fmt.name), **given)
         data = buffer.getvalue()
-        _require(
+        expect(
             fmt.sniff(data[:HEAD_SIZE]), f"{fmt.name} does not sniff what it wrote: {data[:60]!r}"
         )
         _check_records(fmt, data, len(batch), options or {})
@@ -98,17 +100,26 @@ def check_format(
     _check_garbage(fmt, options or {})
 
 
-def _require(holds: bool, otherwise: str) -> None:
+def expect(holds: bool, otherwise: str) -> None:
+    """Raise an AssertionError that says what is wrong, if a law does not hold."""
     # not an assert statement: those are left out by `python -O`
     if not holds:
         raise AssertionError(otherwise)
 
 
+def pickle_again(made: Any) -> Any:
+    """Return what is read back of a thing's pickle, or raise an AssertionError."""
+    try:
+        return pickle.loads(pickle.dumps(made))
+    except (AttributeError, TypeError, pickle.PicklingError) as problem:
+        raise AssertionError(f"{made!r} does not survive pickling: {problem}") from problem
+
+
 def _check_description(fmt: Format) -> None:
-    _require(isinstance(fmt, Format), f"{fmt!r} lacks a method or attribute of Format")
-    _require(bool(fmt.name and fmt.description), "name and description may not be empty")
-    _require(fmt.kind in ("lattice", "nbest", "forest", "any"), f"kind {fmt.kind!r}")
-    _require(
+    expect(isinstance(fmt, Format), f"{fmt!r} lacks a method or attribute of Format")
+    expect(bool(fmt.name and fmt.description), "name and description may not be empty")
+    expect(fmt.kind in ("lattice", "nbest", "forest", "any"), f"kind {fmt.kind!r}")
+    expect(
         all(suffix.startswith(".") and suffix != ".gz" for suffix in fmt.suffixes),
         f"suffixes {fmt.suffixes}, expected endings such as '.txt'",
     )
@@ -136,17 +147,17 @@ def sentences(space: Space) -> dict[tuple[str, ...], list[float]]:
 def _require_same(fmt: Format, came: Sequence[Space], expected: Sequence[Space], how: str) -> None:
     ids = [space.id for space in came]
     wanted = [space.id for space in expected]
-    _require(ids == wanted, f"{fmt.name}, {how}: ids {ids}, expected {wanted}")
+    expect(ids == wanted, f"{fmt.name}, {how}: ids {ids}, expected {wanted}")
     for one, other in zip(came, expected, strict=True):
         where = f"{fmt.name}, {how}, segment {other.id!r}"
-        _require(type(one) is type(other), f"{where}: {one!r}, expected {other!r}")
+        expect(type(one) is type(other), f"{where}: {one!r}, expected {other!r}")
         found, known = sentences(one), sentences(other)
-        _require(
+        expect(
             found.keys() == known.keys(),
             f"{where}: sentences {sorted(found)}, expected {sorted(known)}",
         )
         for tokens, scores in known.items():
-            _require(
+            expect(
                 _same_scores(found[tokens], scores, fmt.exact),
                 f"{where}: {tokens} has scores {found[tokens]}, expected {scores}",
             )
@@ -175,7 +186,7 @@ def _check_files(
             how = os.path.basename(path)
             _require_same(fmt, list(read(path, fmt, **options)), batch, f"written as {how}")
         with open(plain, "rb") as one, gzip.open(packed, "rb") as other:
-            _require(one.read() == other.read(), f"{fmt.name}: .gz has other content than plain")
+            expect(one.read() == other.read(), f"{fmt.name}: .gz has other content than plain")
 
 
 def _parse(fmt: Format, data: bytes, options: Mapping[str, Any]) -> tuple[list[Space], bool]:
@@ -195,11 +206,9 @@ def _parse(fmt: Format, data: bytes, options: Mapping[str, Any]) -> tuple[list[S
 
 def _check_records(fmt: Format, data: bytes, count: int, options: Mapping[str, Any]) -> None:
     records = list(fmt.records(io.BytesIO(data), "data"))
-    _require(
-        len(records) == count, f"{fmt.name}: {len(records)} records, expected {count} segments"
-    )
+    expect(len(records) == count, f"{fmt.name}: {len(records)} records, expected {count} segments")
     for number, record in enumerate(records):
-        _require(record.number == number, f"{fmt.name}: record {number} says {record.number}")
+        expect(record.number == number, f"{fmt.name}: record {number} says {record.number}")
         copy: Record = pickle.loads(pickle.dumps(record))
         one = parse_record(fmt, record, Vocabulary(), **options)
         other = parse_record(fmt, copy, Vocabulary(), **options)
@@ -210,7 +219,7 @@ def _check_damage(fmt: Format, data: bytes, count: int, options: Mapping[str, An
     chance = random.Random(0)
     for place in range(0, len(data), 1 + len(data) // TRIALS):
         found, _ = _survives(fmt, data[:place], options, f"cut after {place} of {len(data)} bytes")
-        _require(
+        expect(
             len(found) <= count,
             f"{fmt.name}: cut after {place} bytes, {len(found)} segments instead of {count}",
         )
@@ -228,7 +237,7 @@ def _check_positions(
         with open(path, "wb") as file:
             file.write(data)
         came = fmt.count(path)
-        _require(came == len(batch), f"{fmt.name}: count {came}, expected {len(batch)}")
+        expect(came == len(batch), f"{fmt.name}: count {came}, expected {len(batch)}")
         everything = _positions(fmt, path, 0, len(batch), None, options)
         for start in range(len(batch) + 1):
             for stop in range(start, len(batch) + 1):
@@ -240,13 +249,13 @@ def _check_positions(
                 given = _positions(fmt, path, start, stop, words, options)
                 _require_same(fmt, given, own, f"{how}, vocabulary given")
                 used = {word for space in given for word in _words(space)}
-                _require(
+                expect(
                     set(words) - {"before"} == used - {"before"}
                     and all(space.vocabulary is words for space in given),
                     f"{fmt.name}, {how}: the vocabulary given has {sorted(words)}, expected "
                     f"'before' and {sorted(used)}",
                 )
-                _require(
+                expect(
                     all(space.vocabulary is everything[0].vocabulary for space in own),
                     f"{fmt.name}, {how}: calls without a vocabulary do not share the file's",
                 )
@@ -277,7 +286,7 @@ def _check_damage_by_position(
                 f"{fmt.name}, damaged at byte {place} of {len(data)}, by position: {problem!r} "
                 "was raised, expected a FormatError"
             ) from problem
-        _require(
+        expect(
             len(changed) == len(data),
             f"{fmt.name}: cut after {place} bytes, nothing was noticed by position",
         )

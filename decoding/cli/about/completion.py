@@ -103,14 +103,14 @@ def _option_starts(namer: str, name: str) -> list[str]:
         normalise = [f"normalise={each}" for each in NORMALISERS.names()]
         return [*option_starts(METRICS.get(name)), *normalise]
     if namer == "--method":
-        from decoding.minimum_risk.mbr import method_class
+        from decoding.minimum_risk import METHODS
 
-        return option_starts(method_class("pairwise" if name in ("", "auto") else name))
+        return option_starts(METHODS.get("pairwise" if name in ("", "auto") else name))
     if namer == "--learner":
         from decoding.cli.training.options import APART
-        from decoding.training.learners import learner
+        from decoding.training.learners import LEARNERS
 
-        return option_starts(learner(name or "mert"), APART)
+        return option_starts(LEARNERS.get(name or "mert"), APART)
     from lattices.formats import FORMATS
     from lattices.formats.reading import load_formats
 
@@ -147,7 +147,7 @@ def _names() -> dict[str, tuple[str, ...]]:
     """Return the values of options that name something, by where argparse stores them."""
     from decoding.minimum_risk import METHODS
     from decoding.training.learners import LEARNERS
-    from fstmetrics.signature import METRICS, NORMALISERS
+    from fstmetrics.signature import METRICS, NORMALISERS, SIGNIFICANCE_TESTS
     from lattices import plugins
     from lattices.registry import Registry
 
@@ -166,9 +166,10 @@ def _names() -> dict[str, tuple[str, ...]]:
         "to": formats,
         "formats name": formats,
         "engine": ("auto", *engines),
-        "method": ("auto", *METHODS),
-        "learner": tuple(LEARNERS),
+        "method": ("auto", *METHODS.names()),
+        "learner": LEARNERS.names(),
         "normalise": NORMALISERS.names(),
+        "test": (*SIGNIFICANCE_TESTS.names(), "all"),
     }
 
 

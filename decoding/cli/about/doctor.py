@@ -187,15 +187,20 @@ def extras() -> Iterator[Finding]:
 
 def plugins() -> Iterator[Finding]:
     """Iterate over the kinds of plug-ins, and over those that cannot be used."""
+    from decoding.corpus.writers import WRITERS
+    from decoding.minimum_risk import METHODS
+    from decoding.training.learners import LEARNERS
     from fstmetrics.dependency.parses import PARSERS
-    from fstmetrics.signature import METRICS, NORMALISERS, SIMILARITIES
+    from fstmetrics.signature import METRICS, NORMALISERS, SIGNIFICANCE_TESTS, SIMILARITIES
     from lattices.errors import DuplicateNameError, MissingDependencyError, PluginError
     from lattices.formats import FORMATS
+    from lattices.formats.references.ids import READERS
     from lattices.intersection import ENGINES
     from lattices.registry import Registry
 
     kinds: tuple[Registry[Any], ...] = (
-        FORMATS, ENGINES, METRICS, NORMALISERS, SIMILARITIES, PARSERS,
+        FORMATS, READERS, ENGINES, METRICS, NORMALISERS, SIMILARITIES, PARSERS, SIGNIFICANCE_TESTS,
+        METHODS, LEARNERS, WRITERS,
     )  # fmt: skip
     for registry in kinds:
         names = registry.names()

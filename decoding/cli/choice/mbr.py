@@ -7,17 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from decoding.cli.arguments import (
-    check_inputs,
-    open_calibration,
-    open_references,
-    parse_metric_options,
-)
+from decoding.cli.arguments import open_calibration, open_references, parse_metric_options
 from decoding.cli.option_table import STANDARD
 from decoding.cli.running import (
     SENTENCE_ORACLES,
     check_one_sentence,
-    check_running,
     explain_unscored,
     file_stamps,
     oracle_heading,
@@ -34,6 +28,7 @@ if TYPE_CHECKING:
     from decoding.corpus.writers import Writer
     from decoding.minimum_risk.method import Method
     from fstmetrics import Metric
+    from fstmetrics.statistics.calibration import Calibration
     from lattices.formats.references import References
     from lattices.spaces import Space
 
@@ -72,8 +67,8 @@ OPTIONS = """\
 @metrics = grr wer  ; the expectation of the first one decides, unless the method has an objective
     of its own, the others score
 --method NAME: name = auto  auto, pairwise, linear, consensus, edit, exact, search or rover, with
-    options as in linear:p=0.7,r=0.8 (default: auto: edit for wer and wrr over lattices, pairwise
-    for all else)
+    options as in linear:p=0.7,r=0.8; one of a plug-in's, or python:MODULE:CLASS (default: auto:
+    edit for wer and wrr over lattices, pairwise for all else)
 @calibration
 --candidates K: whole number  number of candidates, the K best sentences
 --samples N: whole number  number of sentences sampled as evidence
@@ -92,7 +87,7 @@ OPTIONS = """\
 --no-oracle  do not search for oracles for the summary
 @running
 @resuming
---format tsv|jsonl|text|kaldi|trn|csv|parquet|ctm = tsv  output format (default: tsv); ctm needs the
+--format: lines or ctm = tsv  output format (default: tsv), or one of a plug-in's; ctm needs the
     method edit or rover, and times in the input; parquet needs pyarrow
 --confidences  add the words with confidences, times and alternatives to jsonl; needs the method
     edit or rover
@@ -128,15 +123,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, references: References | None) -> int:
-    check_inputs(arguments, "SPACES")
     if arguments.confidences and arguments.format != "jsonl":
         arguments.parser.error(f"--confidences are for --format jsonl, not {arguments.format}")
     calibration = open_calibration(arguments, arguments.confidences or arguments.format == "ctm")
-    check_running(arguments)
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
 
-    from decoding.corpus.writers import writer_of
     from decoding.minimum_risk.method import Method, system_shares
     from decoding.tasks.mbr import MBRTask, matrix_lines
     from lattices.formats.streams import open_output
@@ -177,11 +169,7 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
         calibration=calibration,
     )
     others = [path for path in (arguments.evidence, arguments.calibration) if path]
-    writers: dict[str, Writer] = {"lines": writer_of(arguments.format, "expected")}
-    if arguments.format == "ctm":
-        from decoding.tasks.confusion import CtmWriter
-
-        writers["lines"] = CtmWriter(arguments.channel, calibration)
+    writers: dict[str, Writer] = {"lines": _writer(arguments, calibration)}
     if arguments.matrix:
         writers["matrix"] = matrix_lines
     weighted = {"system_weights": weights} if (weights := arguments.system_weights) else {}
@@ -208,6 +196,17 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     if not arguments.quiet:
         print_summary(_format_summary(summary, metrics))
     return 1 if summary["failed"] else 0
+
+
+def _writer(arguments: argparse.Namespace, calibration: Calibration | None) -> Writer:
+    """Return the writer of lines."""
+    if arguments.format == "ctm":
+        from decoding.tasks.confusion import CtmWriter
+
+        return CtmWriter(arguments.channel, calibration)
+    from decoding.corpus.writers import WRITERS
+
+    return WRITERS.get(arguments.format)
 
 
 def _watch(
@@ -269,7 +268,8 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
 
     The method is left with its name alone.
     """
-    from decoding.minimum_risk.mbr import explain_unknown_option, method_class
+    from decoding.minimum_risk import METHODS
+    from decoding.minimum_risk.mbr import explain_unknown_option
     from lattices.errors import argument
     from lattices.options import option_fields, read_options, split_named
 
@@ -280,7 +280,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         for name in ("candidates", "samples")
         if (value := getattr(arguments, name)) is not None
     }
-    kind = method_class(_method_with_options(arguments))
+    kind = METHODS.get(_method_with_options(arguments))
     known = option_fields(kind)
     for key, _ in given:
         if key in options:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     open_references,
     parse_metric_options,
@@ -20,7 +19,6 @@ from decoding.cli.option_table import FORMATS, LINES
 from decoding.cli.running import (
     SENTENCE_ORACLES,
     check_one_sentence,
-    check_running,
     explain_unscored,
     oracle_heading,
     scores_table,
@@ -104,9 +102,9 @@ OPTIONS = """\
 @breakdown
 @running
 @resuming
---format tsv|jsonl|text|kaldi|trn|csv|parquet|table|json|latex|markdown  output format: tsv
-    (default), jsonl, text, kaldi or trn; with --at and --densities table (default), tsv, json or
-    latex; csv and parquet for both (parquet needs pyarrow)
+--format: lines or tables  output format: tsv (default), jsonl, text, kaldi, trn or one of a
+    plug-in's; with --at and --densities table (default), tsv, json or latex; csv and parquet for
+    both (parquet needs pyarrow)
 @output
 @summary  the summary
 """
@@ -117,7 +115,7 @@ def _check_curve(arguments: argparse.Namespace) -> None:
     name = "--at" if arguments.at else "--densities" if arguments.densities else ""
     formats = FORMATS if name else LINES
     arguments.format = arguments.format or formats[0]
-    if arguments.format not in formats:
+    if arguments.format not in formats and (name or arguments.format in FORMATS):
         where = name or "lines of segments"
         arguments.parser.error(f"--format {arguments.format}: {where} can be {', '.join(formats)}")
     if not name:
@@ -164,15 +162,13 @@ def _check_breakdown(arguments: argparse.Namespace) -> bool:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "LATTICES")
-    check_running(arguments)
     _check_curve(arguments)
     if arguments.corpus:
         _exclude(arguments, "--corpus", *_OF_SEGMENTS, *_BREAKDOWN)
     if arguments.write_spaces:
         _exclude(arguments, "--write-spaces", *_OF_SEGMENTS, "--corpus", *_BREAKDOWN)
     looks_into = _check_breakdown(arguments)
-    from decoding.corpus.writers import writer_of
+    from decoding.corpus.writers import WRITERS
     from decoding.tasks.oracle import KINDS, OracleTask
 
     metrics = _with_wildcards(parse_metric_options(arguments), arguments.wildcard or [])
@@ -188,7 +184,7 @@ def run(arguments: argparse.Namespace) -> int:
         "done": "searched",
         "required": True,
     }
-    writers = {"lines": writer_of(arguments.format)}
+    writers = {"lines": WRITERS.get(arguments.format)}
     breakdown = None
     if arguments.corpus:
         from decoding.tasks.corpus_oracle import KEPT, CandidatesTask, CorpusDecision

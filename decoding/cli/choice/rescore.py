@@ -6,10 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.arguments import check_inputs, open_references, parse_metric_options
+from decoding.cli.arguments import open_references, parse_metric_options
 from decoding.cli.option_table import STANDARD
 from decoding.cli.running import (
-    check_running,
     explain_unscored,
     scores_table,
     segments_line,
@@ -65,8 +64,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "SPACES")
-    check_running(arguments)
     _check_usage(arguments)
     from lattices.formats.weights import read_weights
 
@@ -110,7 +107,7 @@ def _write_spaces(arguments: argparse.Namespace, weights: dict[str, float]) -> i
 
 def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> int:
     """Write the best sentence of each segment."""
-    from decoding.corpus.writers import writer_of
+    from decoding.corpus.writers import WRITERS
     from decoding.tasks.rescore import RescoreTask
 
     metrics = parse_metric_options(arguments)
@@ -119,7 +116,7 @@ def _write_lines(arguments: argparse.Namespace, weights: dict[str, float]) -> in
     summary = write_results(
         arguments,
         task,
-        {"lines": writer_of(arguments.format)},
+        {"lines": WRITERS.get(arguments.format)},
         stamp=stamp_of(arguments, task),
         done="rescored",
         conclude=lambda totals: {**task.summary(totals), "weights": arguments.weights},

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
-    check_inputs,
     parse_metric_options,
     read_systems,
     resampling_progress,
     write_report,
 )
-from decoding.cli.option_table import TESTS
 
 if TYPE_CHECKING:
     from decoding.cli.tables import Report
-    from fstmetrics.statistics import Comparison
-    from fstmetrics.statistics.resampling import OnDrawn
     from fstmetrics.statistics.systems import System, SystemComparison
+
+#: how often the library's tests draw that do, unless told otherwise
+DRAWS = {"bootstrap": 1000, "randomization": 10_000}
 
 SUMMARY = "compare systems with a baseline: effects, intervals, p-values"
 DESCRIPTION = """\
@@ -46,7 +44,8 @@ OPTIONS = """\
 @reference files required
 @metrics = grr wer
 --test TEST: tests, several  significance tests: bootstrap, randomization, sign,
-    sign-substitution, or all (default: bootstrap)
+    sign-substitution, or all of these; one of a plug-in's, or python:MODULE:FUNCTION (default:
+    bootstrap)
 --alternative two-sided|better|worse = two-sided  alternative hypothesis: the system differs
     (default), is better, or is worse
 --ties drop|split = drop  ties in sign tests: drop them, or split them between both
@@ -58,64 +57,28 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "HYPS")
     if len(arguments.paths) < 2:
         arguments.parser.error("a baseline, but no system to compare with it")
+    from fstmetrics.signature import SIGNIFICANCE_TESTS
+    from fstmetrics.statistics.significance import significance_test
     from fstmetrics.statistics.systems import compare_systems
 
+    asked = dict.fromkeys(arguments.test or ["bootstrap"])
+    own = [name for name in SIGNIFICANCE_TESTS.own if name in asked or "all" in asked]
+    names = [*own, *(name for name in asked if name not in (*own, "all"))]
+    for name in names:
+        SIGNIFICANCE_TESTS.get(name)
+    options = {name: getattr(arguments, name) for name in ("alternative", "ties", "level", "seed")}
+    options |= {"samples": arguments.samples, "trials": arguments.samples}
     systems, references = read_systems(arguments, parse_metric_options(arguments), arguments.paths)
-    names, samples = _list_tests(arguments), _samples(arguments)
     pairs = len(systems[0].metrics) * (len(systems) - 1)
-    total = pairs * sum(samples.get(name, 0) for name in names)
+    total = pairs * sum(arguments.samples or DRAWS[name] for name in names if name in DRAWS)
     with resampling_progress(total, arguments) as on_drawn:
-        tests = _tests(arguments, on_drawn)
-        compared = compare_systems(systems, references, [tests[name] for name in names])
+        tests = [significance_test(name, **options, on_drawn=on_drawn) for name in names]
+        compared = compare_systems(systems, references, tests)
     report = _report(compared, systems[0], arguments)
     write_report(arguments, report.write(arguments.format))
     return 0
-
-
-def _list_tests(arguments: argparse.Namespace) -> list[str]:
-    """Return the tests that were asked for, each once."""
-    asked = arguments.test or ["bootstrap"]
-    return [name for name in TESTS if name in asked or "all" in asked]
-
-
-def _samples(arguments: argparse.Namespace) -> dict[str, int]:
-    """Return how often each test draws that does."""
-    return {
-        "bootstrap": arguments.samples or 1000,
-        "randomization": arguments.samples or 10_000,
-    }
-
-
-def _tests(
-    arguments: argparse.Namespace, on_drawn: OnDrawn
-) -> dict[str, Callable[..., Comparison]]:
-    """Return all tests with their options."""
-    from fstmetrics.statistics import paired_bootstrap, randomization, sign_test, substitution_test
-
-    alternative, seed, ties = arguments.alternative, arguments.seed, arguments.ties
-    samples = _samples(arguments)
-    return {
-        "bootstrap": partial(
-            paired_bootstrap,
-            samples=samples["bootstrap"],
-            level=arguments.level,
-            alternative=alternative,
-            seed=seed,
-            on_drawn=on_drawn,
-        ),
-        "randomization": partial(
-            randomization,
-            trials=samples["randomization"],
-            alternative=alternative,
-            seed=seed,
-            on_drawn=on_drawn,
-        ),
-        "sign": partial(sign_test, ties=ties, alternative=alternative),
-        "sign-substitution": partial(substitution_test, ties=ties, alternative=alternative),
-    }
 
 
 def _report(

@@ -67,7 +67,7 @@ OPTIONS = """\
 --model-weight W: number  what the model's scores in --lattices are multiplied by (default: 0)
 --scale S: number  what scores of --evidence are multiplied by before they become probabilities
     (default: 1)
---refs-format auto|plain|kaldi|trn|ctm|stm  layout of the references (default: plain, or of
+--refs-format: layouts  layout of the references (default: plain, or of
     --lattices auto: found by content and ids); if it has ids, such as kaldi's 'id words', they name
     the output files
 @reference ids

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     open_references,
     parse_metric_options,
@@ -59,7 +58,7 @@ OPTIONS = """\
 @references
 @metrics = grr  ; the first one is trained for, the others are told
 --learner NAME: name = mert  learner: mert, mira, pro, perceptron, softmax-margin, risk or xbleu,
-    with options as in mira:C=0.01,epochs=20
+    with options as in mira:C=0.01,epochs=20; one of a plug-in's, or python:MODULE:CLASS
 --set KEY=VALUE: pair, repeated  option of the learner, such as restarts=10, fixed=lm,tm or
     'bounds={"lm": [0, null]}'; may be repeated
 --start FILE  initial weights (default: equal weights)
@@ -88,13 +87,13 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.workers, arguments.dask = 1, None
     from decoding.cli.training.corpus import read_held_out
     from decoding.cli.training.options import learner_options
-    from decoding.training.learners import learner as learner_named
+    from decoding.training.learners import LEARNERS
     from lattices.formats.weights import read_weights
     from lattices.options import split_named
 
     metrics = parse_metric_options(arguments)
     name, given = split_named(arguments.learner)
-    kind = learner_named(name)
+    kind = LEARNERS.get(name)
     start = None if arguments.start is None else dict(read_weights(arguments.start))
     options = learner_options(kind, [*given, *arguments.set])
     learner = kind(start=start, seed=arguments.seed, **options)
@@ -109,16 +108,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_usage(arguments: argparse.Namespace) -> None:
     """Refuse what does not go together."""
     error = arguments.parser.error
-    if arguments.decoder is None:
-        check_inputs(arguments, "SPACES")
-    elif arguments.paths:
-        error("with --decoder there are no SPACES to read: the decoder writes them")
-    elif not (arguments.start and arguments.refs):
-        error("--decoder needs --start and --refs")
-    elif arguments.average:
-        error("--average cannot be used with --decoder")
-    elif arguments.plot and arguments.iterations < 2:
-        error("--plot draws rounds of training, which --iterations 1 has none of")
+    if arguments.decoder is not None:
+        if arguments.paths:
+            error("with --decoder there are no SPACES to read: the decoder writes them")
+        if not (arguments.start and arguments.refs):
+            error("--decoder needs --start and --refs")
+        if arguments.average:
+            error("--average cannot be used with --decoder")
+        if arguments.plot and arguments.iterations < 2:
+            error("--plot draws rounds of training, which --iterations 1 has none of")
     if STANDARD in (arguments.start, arguments.template, *(arguments.dev or [])):
         error("--start, --template and --dev are files, not standard input")
     if arguments.dev_refs and not arguments.dev:

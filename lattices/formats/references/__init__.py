@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-from lattices.errors import FormatError, OptionError
+from lattices.errors import FormatError, OptionError, UnknownNameError
 from lattices.formats.references.files import (
     RESULTS,
     ReferenceFile,
@@ -22,7 +22,7 @@ from lattices.formats.references.files import (
     hint,
     read_file,
 )
-from lattices.formats.references.ids import FIELDS, IdTemplate, Table
+from lattices.formats.references.ids import FIELDS, READERS, IdTemplate, Table
 from lattices.formats.streams import PathLike
 from lattices.spaces import Lattice
 
@@ -233,12 +233,13 @@ def read_references(
         byte order mark.
     ids
         All the segments, if they are known: then everything is checked now.
-    format : {"auto", "kaldi", "plain", "trn", "ctm", "stm", "tsv"}
-        The layout. ``auto`` takes one by id in which all lines fit and the ids are found; else
-        plain, if there are as many lines as segments and the first words cannot be ids: not most
-        of them have a digit or a ``_``, and they are not all different, or the segments are
-        mere numbers, none of which is among them. Where that does not decide, and for an id that
-        two lines have, it is an error; so it is where every line is an id, a number and words.
+    format : {"auto", "kaldi", "plain", "trn", "ctm", "stm", "tsv"} or str
+        The layout, or that of a plug-in. ``auto`` takes one of these by id in which all lines fit
+        and the ids are found; else plain, if there are as many lines as segments and the first
+        words cannot be ids: not most of them have a digit or a ``_``, and they are not all
+        different, or the segments are mere numbers, none of which is among them. Where that does
+        not decide, and for an id that two lines have, it is an error; so it is where every line is
+        an id, a number and words.
     id_template : str, optional
         How ids are made of the fields of trn, ctm or stm, such as ``{file}-{channel}``; see
         :mod:`lattices.formats.references.nist`.
@@ -256,7 +257,11 @@ def read_references(
         If a file cannot be opened.
     """
     if format not in LAYOUTS:
-        raise OptionError(f"format={format!r}, expected one of {', '.join(LAYOUTS)}")
+        try:
+            READERS.get(format)
+        except UnknownNameError as problem:
+            known = dict.fromkeys((*LAYOUTS, *problem.known))
+            raise UnknownNameError("reference layout", format, known) from None
     if isinstance(paths, str) or not paths:
         raise OptionError("expected a list of one reference file or more")
     template = None if id_template is None else IdTemplate(id_template)

@@ -15,6 +15,7 @@ from lattices.formats.references.ids import (
     FIELDS,
     IdTemplate,
     Table,
+    read_table,
     second_line,
     strip_speaker,
 )
@@ -185,9 +186,9 @@ def read_file(path: PathLike, format: str, template: IdTemplate | None) -> Refer
         table = Table({id: result.text for id, result in found.items()})
         return ReferenceFile(name, (), {RESULTS: table}, False)
     lines = [row.strip(_BLANKS) for row in rows]
-    if format not in FIELDS and format != "auto":
+    if format in ("kaldi", "plain"):
         return ReferenceFile(name, lines, {}, template is None)
-    from lattices.formats.references.nist import READERS, TranscriptLines, looks_like
+    from lattices.formats.references.nist import TranscriptLines, looks_like
 
     layouts = [format]
     if format == "auto":
@@ -201,7 +202,7 @@ def read_file(path: PathLike, format: str, template: IdTemplate | None) -> Refer
             raise FormatError(f"could be ctm as well as stm; say which ({option})", name)
         if template is not None and not layouts:
             raise FormatError("an id template, but not a trn, ctm or stm with its fields", name)
-    tables = {layout: READERS[layout](TranscriptLines(name, lines), template) for layout in layouts}
+    tables = {each: read_table(each, TranscriptLines(name, lines), template) for each in layouts}
     for layout, table in tables.items():
         if not (table.entries or table.excluded):
             raise FormatError(f"no segment of layout {layout}", name)

@@ -19,9 +19,25 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lattices.errors import OptionError
+from lattices.registry import Registry, name_plugin
 
 if TYPE_CHECKING:
-    from lattices.formats.references.nist import Transcript
+    from collections.abc import Callable
+
+    from lattices.formats.references.nist import Transcript, TranscriptLines
+
+#: what makes a table by ids of the lines of a file, and perhaps of a template of ids
+READERS: Registry[Callable[[TranscriptLines, IdTemplate | None], Table | Mapping[str, str]]]
+READERS = Registry(
+    "lattices.references",
+    "reference layout",
+    own={
+        "trn": "lattices.formats.references.nist:read_trn",
+        "ctm": "lattices.formats.references.nist:read_ctm",
+        "stm": "lattices.formats.references.nist:read_stm",
+    },
+    check=lambda plugin: "" if callable(plugin) else f"it is {plugin!r:.60}, expected a function",
+)
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "trn": ("id", "utterance"),
@@ -49,6 +65,21 @@ class Table:
     def __contains__(self, id: object) -> bool:
         """Tell whether the file has the id."""
         return id in self.entries or id in self.excluded
+
+
+def read_table(layout: str, file: TranscriptLines, template: IdTemplate | None = None) -> Table:
+    """Return the references of a file by id, as the reader of a layout finds them."""
+    read = READERS.get(layout)
+    found: object = read(file, template)
+    if isinstance(found, Table):
+        return found
+    if isinstance(found, Mapping):
+        wrong = next((each for each in found.items() if set(map(type, each)) != {str}), None)
+        if wrong is None:
+            return Table(found)
+        found = wrong
+    what = name_plugin(read, f"layout {layout}")
+    raise OptionError(f"{what} returns {found!r:.80}, expected a text for each id")
 
 
 def second_line(id: str, path: str, first: int) -> str:

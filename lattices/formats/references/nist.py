@@ -206,7 +206,8 @@ def _seconds(text: str) -> float | None:
     return value if value is not None and value >= 0.0 else None
 
 
-def _trn(file: TranscriptLines, template: IdTemplate | None) -> Table:
+def read_trn(file: TranscriptLines, template: IdTemplate | None) -> Table:
+    """Return the references of a trn."""
     table = Table()
     places: dict[str, int] = {}
     for number, line in file:
@@ -303,7 +304,8 @@ def _time(text: str, what: str, file: TranscriptLines, line: int) -> float:
     return value
 
 
-def _ctm(file: TranscriptLines, template: IdTemplate | None) -> Table:
+def read_ctm(file: TranscriptLines, template: IdTemplate | None) -> Table:
+    """Return the references of a ctm."""
     return _join(file, _ctm_pieces(file, template), {})
 
 
@@ -394,7 +396,8 @@ def read_timed_words(
     return found
 
 
-def _stm(file: TranscriptLines, template: IdTemplate | None) -> Table:
+def read_stm(file: TranscriptLines, template: IdTemplate | None) -> Table:
+    """Return the references of an stm."""
     id_of = template.format if template is not None else _make_default_ids(_channels(file))
     pieces: dict[str, list[_Piece]] = {}
     excluded: dict[str, int] = {}
@@ -419,10 +422,3 @@ def _stm(file: TranscriptLines, template: IdTemplate | None) -> Table:
         else:
             pieces.setdefault(name, []).append(_Piece(begin, number, " ".join(words)))
     return _join(file, pieces, excluded)
-
-
-READERS: dict[str, Callable[[TranscriptLines, IdTemplate | None], Table]] = {
-    "trn": _trn,
-    "ctm": _ctm,
-    "stm": _stm,
-}

@@ -22,7 +22,7 @@ from decoding.cli.main import build_parser, main
 from decoding.minimum_risk.mbr import method_with
 from decoding.minimum_risk.tuning import LinearGrid, tune_linear
 from decoding.reranking import draw
-from decoding.training.learners import learner as learner_named
+from decoding.training.learners import LEARNERS
 from fstmetrics import Normalised, parse_metric
 from lattices import Forest, Hypothesis, Lattice, NBest
 from lattices.errors import Error
@@ -250,7 +250,7 @@ def trained(space: Any, options: dict[str, Any]) -> Any:
     average = options.pop("average", False)
     held_out = [space for path in options.pop("dev", []) for space in lattices.read(path)]
     dev = (held_out, [each.references for each in held_out]) if held_out else None
-    learner = learner_named(options.pop("learner", "mert"))(
+    learner = LEARNERS.get(options.pop("learner", "mert"))(
         start=None if start is None else dict(read_weights(start)),
         seed=options.pop("seed", 0), **own,
     )  # fmt: skip

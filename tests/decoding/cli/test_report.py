@@ -83,7 +83,7 @@ def test_references_by_line_serve_both_systems(tmp_path: Path) -> None:
     ("argv", "said"),
     [
         (["--names", "a", "b"], "2 --names for 1 systems"),
-        (["--method", "nothing"], "expected one of auto"),
+        (["--method", "nothing"], "no method named 'nothing'"),
         (["--densities", "0,1"], "0 is not above 0"),
         (["--against", "-"], "--against is a file"),
         (["--by", "("], "regular"),

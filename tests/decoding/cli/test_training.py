@@ -348,7 +348,7 @@ def test_bad_input(
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--learner", "mirra"], "did you mean 'mira'?"),
+        (["--learner", "mirra"], "did you mean mira?"),
         (["--set", "restart=3"], "mert has no option '--set restart' (it has --set restarts, "),
         (["--set", "restarts=x"], "learner mert: --set restarts is a whole number, not 'x'"),
         (["--set", "powell=1"], "learner mert: --set powell is true or false, not '1'"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from decoding.corpus.outcomes import Done, Failure
 from decoding.corpus.table import Layout, Results, Table, Totals
-from decoding.corpus.writers import json_lines, rows, writer_of
+from decoding.corpus.writers import WRITERS, json_lines, rows
 from fstmetrics import CER, WER, corpus_score
 
 METRICS = (WER(), CER())
@@ -108,5 +108,5 @@ def test_segments_have_their_results(sizes: list[int]) -> None:
     assert (
         [len(lines) for lines in json_lines(table)] == sizes == [len(each) for each in rows(table)]
     )
-    first, *_ = writer_of("tsv")(table)[-1]
+    first, *_ = WRITERS.get("tsv")(table)[-1]
     assert first == f"s{len(sizes) - 1}\t{count - sizes[-1]}\tw{count - sizes[-1]}\n"

@@ -16,7 +16,7 @@ from lattices import Hypothesis, Lattice, NBest, OptionError, SpaceError
 from lattices.spaces import Forest
 
 # rover takes systems that said one sentence, with confidences: test_rover.py
-EVERY = pytest.mark.parametrize("method", [name for name in METHODS if name != "rover"])
+EVERY = pytest.mark.parametrize("method", [name for name in METHODS.names() if name != "rover"])
 KINDS = pytest.mark.parametrize("kind", ["lattice", "forest", "nbest"])
 BAD_SCALES = pytest.mark.parametrize("scale", [math.nan, -1.0, -1e-300, math.inf, -math.inf])
 
@@ -51,7 +51,7 @@ def space_of(kind, *entries):
 SENTENCES = (("a b c", -9.0), ("a b d", -4.0), ("a e c", -0.5), ("f b c", -7.0))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", METHODS.names())
 @KINDS
 @BAD_SCALES
 def test_a_scale_is_finite_and_not_negative(method, kind, scale):

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import lattices
 from decoding import EditDistance, FastConsensus, Linear, Pairwise, mbr, mbr_kbest
 from decoding.minimum_risk.evidence import Evidence, evidence_of
-from decoding.minimum_risk.mbr import METHODS, method_class, method_with
+from decoding.minimum_risk.mbr import METHODS, method_with
 from decoding.minimum_risk.method import MBRProblem, Method
 from fstmetrics import BLEU, CER, GRR, TBLEU, WER, WRR
 from lattices import Forest, Hypothesis, Lattice, NBest
 from lattices.algorithms import k_best
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import OptionError, SpaceError, UnknownNameError
 from tests.decoding.minimum_risk.lists import nbest_of, small_lists
 from tests.strategies import small_forests, small_lattices
 
@@ -174,7 +174,7 @@ def test_the_choice_of_a_method():
 
 
 # rover takes what several systems said, a sentence each: see test_rover
-@pytest.mark.parametrize("method", [name for name in METHODS if name != "rover"])
+@pytest.mark.parametrize("method", [name for name in METHODS.names() if name != "rover"])
 def test_every_method(method):
     """On one lattice whose best sentence all of them agree on."""
     lattice = Lattice.from_arcs(
@@ -186,10 +186,10 @@ def test_every_method(method):
     assert (found.text, found.method) == ("a cat", method)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", METHODS.names())
 def test_options_that_all_methods_share(method):
     """Those are arguments of mbr, and what a method has besides is shown by help."""
-    kind = method_class(method)
+    kind = METHODS.get(method)
     shared = set(inspect.signature(mbr).parameters)
     assert shared == {*MBRProblem._fields} - {"spaces"} | {"space", "method"}
     for decide in (kind.decide, Method.decide):
@@ -208,7 +208,7 @@ NBEST = nbest_of("a", "b")
 @pytest.mark.parametrize(
     ("space", "metric", "options", "message"),
     [
-        (NBEST, WER(), {"method": "best"}, "method=best: expected one of auto, pairwise"),
+        (NBEST, WER(), {"method": "best"}, "no method named 'best'"),
         (NBEST, WER(), {"method": "edit", "evidence": NBEST}, "method edit has no option 'evid"),
         (NBEST, None, {}, "needs a metric"),
         (NBEST, None, {"method": "pairwise"}, "needs a metric"),
@@ -227,7 +227,7 @@ NBEST = nbest_of("a", "b")
     ],
 )
 def test_what_is_refused(space, metric, options, message):
-    with pytest.raises(OptionError, match=message):
+    with pytest.raises((OptionError, UnknownNameError), match=message):
         mbr(space, metric, **options)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from decoding.training.learner import TrainingWarning
-from decoding.training.learners import LEARNERS, learner
+from decoding.training.learners import LEARNERS
 from decoding.training.loop import DecoderLoop
 from decoding.training.mert import MERT
 from fstmetrics import BLEU, WER
@@ -41,13 +41,13 @@ def judged(metric, spaces, references, weights):
 @pytest.mark.filterwarnings("ignore::decoding.training.learner.TrainingWarning")
 @pytest.mark.parametrize("kind", ["list", "lattice", "forest"])
 @pytest.mark.parametrize("metric", METRICS, ids=["wer", "bleu"])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", LEARNERS.names())
 def test_a_fit_ends_with_its_best_round(name, metric, kind):
     spaces, references = noisy(kind)
     held_out = noisy(kind, segments=7, seed=3)
     for start in (UNIFORM, SOLUTION):
         for dev in (None, held_out):
-            made = learner(name)(start=start, **SHORT[name])
+            made = LEARNERS.get(name)(start=start, **SHORT[name])
             made.fit(spaces, references, metric, dev=dev)
             rounds = [made.began, *made.history]
             assert made.began.weights == start
@@ -75,7 +75,7 @@ def test_a_learner_says_when_nothing_beats_its_start(name, likely):
     for seed in (1, 2, likely, *range(3, 100)):
         spaces, references = noisy("list", segments=6, seed=seed)
         start = MERT(start=UNIFORM, restarts=6).fit(spaces, references, BLEU(order=2)).weights
-        made = learner(name)(start=start, **SHORT[name])
+        made = LEARNERS.get(name)(start=start, **SHORT[name])
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             made.fit(spaces, references, BLEU(order=2))
@@ -100,7 +100,7 @@ def test_the_average_is_that_of_the_updates_whichever_round_is_best(name, averag
     spaces, references = noisy("list")
     seen = []
 
-    class Watched(learner(name)):
+    class Watched(LEARNERS.get(name)):
         def update(self, pair, **options):
             moved = super().update(pair, **options)
             seen.append(dict(self.weights))
@@ -120,11 +120,11 @@ def test_the_average_is_that_of_the_updates_whichever_round_is_best(name, averag
 
 
 @pytest.mark.filterwarnings("ignore::decoding.training.learner.TrainingWarning")
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", LEARNERS.names())
 def test_an_interrupted_fit_keeps_its_best_round(name, tmp_path, monkeypatch):
     spaces, references = noisy("list")
     dev = noisy("list", segments=7, seed=3)
-    kind, path = learner(name), tmp_path / "run.json"
+    kind, path = LEARNERS.get(name), tmp_path / "run.json"
 
     def made():
         return kind(start=SOLUTION, **SHORT[name])
@@ -152,7 +152,7 @@ def test_a_loop_chooses_by_what_is_held_out(tmp_path):
         return [space.reweighted(weights) for space in spaces]
 
     def made():
-        mira = learner("mira")(start=UNIFORM, epochs=2, C=3.0)
+        mira = LEARNERS.get("mira")(start=UNIFORM, epochs=2, C=3.0)
         return DecoderLoop(decode=decode, learner=mira, most_decodes=4, keep=False)
 
     loop = made()

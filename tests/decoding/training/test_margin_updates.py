@@ -13,7 +13,7 @@ from scipy.optimize import approx_fprime
 
 from decoding.plain_json import seal_json
 from decoding.training.hope_fear import hope_fear
-from decoding.training.learners import LEARNERS, learner
+from decoding.training.learners import LEARNERS
 from decoding.training.margin_updates import (
     Constraint,
     PairLearner,
@@ -134,8 +134,8 @@ def test_the_temperature_of_risk_is_that_of_the_fit():
 
 
 def test_all_that_look_at_one_segment_take_pairs():
-    assert {name for name in LEARNERS if issubclass(learner(name), PairLearner)} == {
-        name for name in LEARNERS if name not in ("mert", "xbleu")
+    assert {name for name in LEARNERS.names() if issubclass(LEARNERS.get(name), PairLearner)} == {
+        name for name in LEARNERS.names() if name not in ("mert", "xbleu")
     }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lattices.errors import FormatError, OptionError
+from lattices.errors import FormatError, OptionError, UnknownNameError
 from lattices.formats.references import References, read_references
 from lattices.spaces import Lattice
 from tests.lattices.algorithms.comparing import packed
@@ -133,7 +133,7 @@ def test_bad_files(tmp_path: Path) -> None:
         read_references([])
     with pytest.raises(OptionError, match="one reference file or more"):
         read_references("file")
-    with pytest.raises(OptionError, match="expected one of auto, kaldi, plain, trn"):
+    with pytest.raises(UnknownNameError, match="known: auto, ctm, kaldi, plain, stm, trn, tsv"):
         read_references(made(tmp_path, PLAIN), format="xml")
 
 
