@@ -139,11 +139,14 @@ def _labelled(
     paths = dict.fromkeys(tuple(path) for each in answers for path in each.paths)
     lowest = model_weight * (-1 if worst else 1) < 0
     found = [problem.hypothesis(path, lowest) for path in paths]
-    if len(problems) > 1:
+    if not exact and (k > 1 or worst):
+        some = kbest_fallback(space, evaluator, k, worst=worst, model_weight=model_weight)
+        found += [each.hypothesis for each in some]
+    if len(problems) > 1 or not exact:
         listed = NBest.from_hypotheses(found)
         places = rank_places(listed, evaluator, k, worst=worst, model_weight=model_weight)
         found = [found[place] for place in places]
-        if worst:
+        if worst and exact:
             value = quality(evaluator.metric, evaluator.score(found[0].tokens))
             value = quality(evaluator.metric, value + model_weight * found[0].score)
             exact &= k == 1 and abs(value - bound) <= ROUNDING

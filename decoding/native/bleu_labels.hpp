@@ -34,6 +34,7 @@ struct Label {
   Counts<W> count;
   double model = 0.0;
   double base = 0.0;        // of the row of an added machine
+  double gained = 0.0;      // of a relaxed value
   std::uint64_t key = 0;    // of its words, where sentences must differ
   std::uint64_t power = 1;  // by which the key of what stands before is multiplied
   Index length = 0;

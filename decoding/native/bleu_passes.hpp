@@ -12,7 +12,7 @@
 
 #include "decoding/native/bleu_labels.hpp"
 #include "decoding/native/clipping.hpp"
-#include "decoding/native/linear_bound.hpp"
+#include "decoding/native/relaxation.hpp"
 #include "fstmetrics/native/sentences.hpp"
 #include "lattices/native/errors.hpp"
 #include "lattices/native/interning.hpp"
@@ -50,7 +50,7 @@ struct BleuSearchOptions {
 // cannot come to `least`, if there is one.
 struct PassLimits {
   std::size_t labels;
-  const LinearBound* bound = nullptr;
+  const Relaxation* bound = nullptr;
   double least = 0.0;
 };
 
@@ -104,7 +104,7 @@ class LabelPasses {
     const Lattice& lattice = *problem.space;
     labels_.clear();
     range_.clear();
-    const LinearBound* bound = limits.bound;
+    const Relaxation* bound = limits.bound;
     const auto tracked = clipping_.tracked();
     const auto least_used = least_counts(lattice);
     for (Index state = 0; state < lattice.num_nodes(); ++state) {
@@ -131,8 +131,11 @@ class LabelPasses {
           if (rows_ != nullptr && !rows_->step(arc, next.row, next.base)) continue;
           if (bound != nullptr) {
             next.cell = bound->target(next.cell, arc - lattice.out_offset[from]);
-            double most = bound->value(next.count) + bound->rest(next.cell);
-            if (options_.model_weight != 0.0) most += options_.model_weight * next.model;
+            if (word_class >= 0) {
+              next.gained += bound->gain(grams_.step(labels_[at].right, word_class));
+            }
+            next.gained += options_.model_weight * lattice.score[arc];
+            double most = bound->most(next.cell, next.gained);
             if (rows_ != nullptr) most += rows_->most(state, next.row, next.base);
             if (most < limits.least) continue;
           }

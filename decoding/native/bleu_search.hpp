@@ -24,7 +24,9 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -35,10 +37,14 @@
 #include "decoding/native/bleu_limits.hpp"
 #include "decoding/native/bleu_passes.hpp"
 #include "decoding/native/label_rows.hpp"
-#include "decoding/native/linear_bound.hpp"
 #include "decoding/native/match_scores.hpp"
+#include "decoding/native/path_matches.hpp"
+#include "decoding/native/relaxation.hpp"
+#include "fstmetrics/native/aligning.hpp"
 #include "fstmetrics/native/ngrams.hpp"
+#include "lattices/native/best.hpp"
 #include "lattices/native/interning.hpp"
+#include "lattices/native/intersection.hpp"
 #include "lattices/native/poll.hpp"
 
 namespace decoding {
@@ -87,7 +93,9 @@ class BleuSearch {
     if (rows_ && !options_.worst && options_.model_weight == 0.0) {
       answer.bound = weight_ + rows_->most();
     }
-    bounded_ = false;
+    tried_ = relaxed_ = false;
+    countable_ = true;
+    found_.clear();
     threshold_ = known_ = guess_ = -std::numeric_limits<double>::infinity();
     for (;;) {
       passes_.begin(tracked, ignored, by_model_);
@@ -96,6 +104,7 @@ class BleuSearch {
       left_ -= std::min(left_, passes_.cost());
       if (!complete) {
         if (options_.front && !answer.complete) bound_front(*problem.space, answer);
+        add_found(answer);
         return answer;
       }
       collect_ends(*problem.space);
@@ -133,8 +142,8 @@ class BleuSearch {
  private:
   using L = Label<W>;
 
-  // how often the bound is taken anew where its own path leads
-  static constexpr int kSteps = 4;
+  // paths whose neighbours are looked at, and those that these are made with
+  static constexpr std::size_t kBases = 64, kOthers = 16;
   // how far below the best the k-th best is looked for at first
   static constexpr double kMargin = 0.03;
 
@@ -174,14 +183,15 @@ class BleuSearch {
 
   // Search, and if there is much to be searched, with a bound.
   bool bounded_pass(const BleuProblem<Lattice>& problem, BleuAnswer& answer, Poll& poll) {
-    if (options_.front || options_.worst) return pass(problem, left_, poll);
-    if (!bounded_) {
-      if (pass(problem, std::min(left_, options_.quick), poll)) return true;
-      if (left_ <= options_.quick) return false;
-      bounded_ = bound_.enumerate(*problem.space, classes(), grams(), 8 * left_, poll) &&
-                 bound_.bytes() < options_.memory;
-      if (!bounded_) return pass(problem, left_, poll);
-      improve(*problem.space, answer, poll);
+    if (options_.front) return pass(problem, left_, poll);
+    if (!tried_) {
+      // no path has more words than this
+      const bool fits = problem.space->num_nodes() <= Counts<W>::kMost;
+      const auto quick = options_.worst ? left_ : std::min(left_, options_.quick);
+      if (fits && pass(problem, quick, poll)) return true;
+      tried_ = true;
+      relax(problem, answer, poll);
+      if (left_ <= quick || !countable_) return false;
     }
     return pass(problem, left_, poll);
   }
@@ -190,64 +200,186 @@ class BleuSearch {
   }
   template <class Space>
   bool pass(const BleuProblem<Space>& problem, std::size_t most, Poll& poll) {
-    if (!bounded_) return passes_.pass(problem, {most}, poll);
-    double least = bound_.scale(std::max(threshold_, guess_));
+    if (!relaxed_) return passes_.pass(problem, {most}, poll);
+    double least = relaxation_.scaled(std::max(threshold_, guess_));
     least -= 1e-9 * std::max(1.0, std::isfinite(least) ? std::abs(least) : 1.0);
-    return passes_.pass(problem, {most, &bound_, least}, poll);
+    return passes_.pass(problem, {most, &relaxation_, least}, poll);
   }
 
-  // Follow the bound's own best paths to a good sentence, and tighten the bound there.
-  void improve(const Lattice& lattice, BleuAnswer& answer, Poll& poll) {
-    Index length = metric_.likely_length();
-    std::vector<double> matches(metric_.order());
-    for (Index n = 0; n < metric_.order(); ++n) {
-      matches[n] = std::max(0.5, (length - n) * std::pow(0.8, n + 1));
+  // Find good sentences, and a bound of all, by prices of n-grams.
+  void relax(const BleuProblem<Lattice>& problem, BleuAnswer& answer, Poll& poll) {
+    const Lattice& lattice = *problem.space;
+    const auto lengths = lengths_of(lattice, classes(), std::numeric_limits<Index>::max() / 2);
+    if (lengths.second < 0 ||
+        !relaxation_.enumerate(lattice, classes(), grams(), lengths, options_.memory, poll)) {
+      return;
     }
-    double highest = std::numeric_limits<double>::infinity(), before = -highest;
-    // What a path is worth: from now on its own matches are those of the slopes.
-    const auto follow = [&](const std::vector<Index>& arcs) {
-      const double last = lattice.final[lattice.last(arcs)];
-      words_.clear();
-      double model = last, more = rows_ ? rows_->opening() : 0.0;
-      Index row = 0;
-      for (const Index arc : arcs) {
-        model += lattice.score[arc];
-        if (classes()[arc] >= 0) words_.push_back(classes()[arc]);
-        if (rows_) rows_->step(arc, row, more);
-      }
-      const auto found = clipped({});
-      length = static_cast<Index>(words_.size());
-      const double score = score_of(length, found.count);
-      const double now = worth(score, model, rows_ ? rows_->ending(row, more) : 0.0);
-      for (Index n = 0; n < metric_.order(); ++n) matches[n] = found.count[n + 1];
-      if (options_.k == 1 && now > known_) {
-        known_ = threshold_ = now;
-        answer.paths.assign(1, arcs);
-        answer.rows.assign(row_.begin(), row_.end());
-        answer.complete = true;
-      }
-      return now;
+    PathWorth of{[this](Index length, std::span<const double> matches, double model) {
+                   return worth(score_of(length, matches), model, 0.0);
+                 },
+                 {},
+                 options_.preference()};
+    if (rows_) of.added = [this](std::span<const Index> arcs) { return sign_ * added(arcs); };
+    PathMatches best(lattice, classes(), grams(), of);
+    best.assign(lattices::best_edges(lattice, poll));
+    std::vector<std::vector<Index>> tried;
+    const auto start = [&](const std::vector<Index>& arcs) {
+      PathMatches other(lattice, classes(), grams(), of);
+      other.assign(arcs);
+      tried.push_back(arcs);
+      if (best.is_below(other)) std::swap(best, other);
+      best.take_stretches(other.arcs());
     };
-    if (rows_) follow(rows_->best_path(lattice));
-    for (int step = 0; step < kSteps; ++step) {
-      metric_.linearise(length, matches, options_.model_weight != 0.0 || rows_);
-      bound_.pass(lattice, passes_.clipping(), metric_, weight_, options_.model_weight, poll);
-      const double most = rows_ ? rows_->most() : 0.0;
-      highest = std::min(highest, bound_.value() + most);
-      const auto arcs = bound_.path(lattice);
-      // all score 0, and no path is better than another
-      if (std::isinf(lattice.final[lattice.last(arcs)])) break;
-      const double now = follow(arcs);
-      if (now <= before) break;
-      before = now;
+    tried.push_back(best.arcs());
+    start(relaxation_.linear_path(poll));
+    if (rows_) {
+      start(rows_->best_path(lattice));
+    } else if (!options_.worst) {
+      if (const auto arcs = alignment_path(problem, poll); !arcs.empty()) start(arcs);
     }
+    const auto keep = [&](const std::vector<Index>& arcs) {
+      if (options_.k > 1) tried.push_back(arcs);
+    };
+    const RelaxedValue value{weight_, options_.model_weight, rows_ ? rows_->most() : 0.0,
+                             rows_ || options_.model_weight != 0.0};
+    if (options_.worst) {
+      relaxation_.worsen(metric_, value, best, keep, poll);
+    } else {
+      relaxation_.improve(metric_, value, best, keep, poll);
+      answer.bound = std::min(answer.bound, relaxation_.value());
+      // labels have 15 bits for a count
+      relaxed_ = true;
+      countable_ = lengths.second <= Counts<W>::kMost;
+    }
+    answer.complete = true;
     if (options_.k > 1) {
-      top_ = before;
+      top_ = best.worth();
       margin_ = kMargin / 4 * std::max(1.0, std::abs(top_));
       guess_ = top_;
-      lower_guess();
+      if (!options_.worst) lower_guess();
+      tried.push_back(best.arcs());
+      found_ = neighbours(best, tried, problem.word, poll);
+      return;
     }
-    answer.bound = std::min(answer.bound, highest);
+    known_ = best.worth();
+    if (!options_.worst) threshold_ = known_;
+    answer.paths.assign(1, best.arcs());
+    score_of(best.length(), best.matches());
+    answer.rows.assign(row_.begin(), row_.end());
+  }
+
+  // What the machine adds for a path.
+  double added(std::span<const Index> arcs) {
+    double base = rows_->opening();
+    Index row = 0;
+    for (const Index arc : arcs) {
+      if (!rows_->step(arc, row, base)) return -std::numeric_limits<double>::infinity();
+    }
+    return rows_->ending(row, base);
+  }
+
+  // The path of the best alignment under 4-GRR, as a start; none if that takes too much memory.
+  std::vector<Index> alignment_path(const BleuProblem<Lattice>& problem, Poll& poll) const {
+    constexpr Index kOrder = 4;
+    if (problem.unit.empty()) return {};
+    Lattice lattice = *problem.space;
+    lattice.label = problem.unit;
+    // words that the lattice does not have match nothing
+    const Index largest = *std::ranges::max_element(problem.unit);
+    std::vector<Index> word, position;
+    std::vector<std::size_t> offset{0};
+    for (std::size_t each = 0; each < problem.references.size(); ++each) {
+      const auto words = problem.references[each];
+      for (std::size_t at = 0; at < words.size(); ++at) {
+        if (words[at] <= 0 || words[at] > largest) continue;
+        word.push_back(words[at]);
+        position.push_back(static_cast<Index>(at));
+      }
+      offset.push_back(word.size());
+    }
+    const std::vector<double> weight(word.size(), 1.0);
+    std::vector<lattices::Alignment> alignments;
+    std::vector<lattices::Part> parts;
+    for (std::size_t each = 0; each < problem.references.size(); ++each) {
+      const auto known = [&](auto& column) {
+        return std::span(std::as_const(column))
+            .subspan(offset[each], offset[each + 1] - offset[each]);
+      };
+      alignments.push_back({static_cast<Index>(problem.references.length(each)), kOrder, 1.0, 0.0,
+                            1.0, known(word), known(position), known(weight)});
+    }
+    for (const auto& each : alignments) {
+      const double possible = fstmetrics::possible_ngrams(each.length, kOrder);
+      parts.push_back({&each, std::max(1.0, possible), 0.0});
+    }
+    lattices::Intersection intersection;
+    lattices::BestPath best;
+    try {
+      intersection.search(lattice, parts, {0.0, options_.memory}, best, poll);
+    } catch (const lattices::Error& error) {
+      if (error.kind != lattices::ErrorKind::TooLarge) throw;
+    }
+    return best.complete() ? best.arcs : std::vector<Index>{};
+  }
+
+  // The k best of the sentences that differ from one in a single stretch of those that were tried,
+  // and of the ones that differ from these.
+  std::vector<std::vector<Index>> neighbours(const PathMatches& best,
+                                             const std::vector<std::vector<Index>>& tried,
+                                             std::span<const Index> word, Poll& poll) {
+    using Found = std::pair<double, std::vector<Index>>;
+    const auto most = static_cast<std::size_t>(options_.k);
+    const auto higher = [](const Found& one, const Found& other) {
+      return one.first > other.first;
+    };
+    std::vector<Found> found;  // a heap, the lowest first
+    std::set<std::vector<Index>> known;
+    const auto offer = [&](double worth, auto&& arcs) {
+      if (found.size() == most && worth <= found.front().first) return;
+      std::vector<Index> path = arcs(), words;
+      for (const Index arc : path) {
+        if (word[arc] > 0) words.push_back(word[arc]);
+      }
+      if (!known.insert(std::move(words)).second) return;
+      if (found.size() == most) {
+        std::pop_heap(found.begin(), found.end(), higher);
+        found.pop_back();
+      }
+      found.emplace_back(worth, std::move(path));
+      std::push_heap(found.begin(), found.end(), higher);
+    };
+    offer(best.worth(), [&] { return best.arcs(); });
+    PathMatches base = best;
+    const std::size_t bases = std::min<std::size_t>(most, kBases);
+    std::set<std::vector<Index>> done;
+    while (done.size() < bases) {
+      const Found* next = nullptr;
+      for (const Found& each : found) {
+        if (!done.contains(each.second) && (next == nullptr || higher(each, *next))) next = &each;
+      }
+      if (next == nullptr) break;
+      base.assign(std::vector<Index>(next->second));
+      done.insert(base.arcs());
+      for (auto other = tried.rbegin(); other != tried.rend(); ++other) {
+        if (static_cast<std::size_t>(other - tried.rbegin()) >= kOthers) break;
+        poll(other->size());
+        base.with_each_stretch(*other, offer);
+      }
+    }
+    for (const auto& each : tried) {
+      base.assign(each);
+      offer(base.worth(), [&] { return each; });
+    }
+    std::sort(found.begin(), found.end(), higher);
+    std::vector<std::vector<Index>> paths;
+    for (Found& each : found) paths.push_back(std::move(each.second));
+    return paths;
+  }
+
+  // Add the sentences that were found without labels to an answer that is not proven.
+  void add_found(BleuAnswer& answer) {
+    answer.paths.insert(answer.paths.end(), found_.begin(), found_.end());
+    found_.clear();
   }
 
   // What the k-th best is worth is not known before they are found: a guess takes its place, and
@@ -474,6 +606,14 @@ class BleuSearch {
   void read_rows(const BleuProblem<Lattice>& problem) {
     rows_.reset();
     if (problem.added) {
+      const std::size_t states = problem.space->num_nodes();
+      const std::size_t cells = problem.added->automaton->num_states();
+      const double bytes = static_cast<double>(states) * cells * sizeof(double);
+      if (bytes > static_cast<double>(options_.memory)) {
+        throw lattices::too_large(std::to_string(states) + " lattice states x " +
+                                      std::to_string(cells) + " states of a machine that is added",
+                                  bytes, options_.memory);
+      }
       problem.added->tables->visit([&](const auto& reader) {
         if constexpr (std::is_same_v<std::decay_t<decltype(reader)>, LabelRows::Reader>) {
           rows_.emplace(*problem.added, reader, *problem.space);
@@ -492,10 +632,12 @@ class BleuSearch {
   double weight_ = 1.0;  // of the score
   std::optional<LabelRows> rows_;
   std::size_t left_ = 0;  // of the budget
-  LinearBound bound_;
-  bool bounded_ = false;
-  double threshold_ = 0.0;  // what a label must be able to reach
-  double known_ = 0.0;      // what the answer is worth so far
+  Relaxation relaxation_;
+  bool tried_ = false, relaxed_ = false;  // whether it was made, and whether it is a bound
+  bool countable_ = true;
+  std::vector<std::vector<Index>> found_;  // without labels, where more than one is wanted
+  double threshold_ = 0.0;                 // what a label must be able to reach
+  double known_ = 0.0;                     // what the answer is worth so far
   double guess_ = 0.0, top_ = 0.0, margin_ = 0.0;
   bool reached_ = true;  // k sentences have reached the guess
   std::vector<End> ends_;
