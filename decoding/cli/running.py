@@ -49,7 +49,6 @@ def check_running(arguments: argparse.Namespace) -> None:
         from lattices.optional import require
 
         require("distributed", "dask")
-
     # what has checkpoints goes on from them
     if not getattr(arguments, "resume", False) or hasattr(arguments, "checkpoint"):
         return

@@ -218,7 +218,8 @@ void bind_oracles(nb::module_& module) {
       "numbers and the strings of its vocabulary, the metric, and the references:\n"
       "texts, or tuples of words. Each search may take so many bytes. Returns a row for each\n"
       "problem, and where there is no oracle the place, the outcome and the arcs in a list: 1, no\n"
-      "path is complete; 2, the path's model score overflows; 3, it takes more memory, or a forest\n"
+      "path is complete; 2, the path's model score overflows; 3, it takes more memory, or a "
+      "forest\n"
       "cannot be searched. With `one_best` the model's own choice is scored, too.");
 }
 
