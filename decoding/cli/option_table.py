@@ -77,7 +77,7 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 """,
     "metrics": """
 --metric SPEC: several = <default>  metrics such as wer or grr:n=2,alpha=0.5, or
-    python:MODULE:FUNCTION, a function of pairs of texts (default: <default>)<note>
+    python:MODULE:NAME, a metric's class or a function of pairs of texts (default: <default>)<note>
 @normaliser
 @score style
 """,

@@ -49,8 +49,8 @@ OPTIONS = """\
 --scale S: number = 1  scale of the model scores before MBR takes them for probabilities
 --choose oracle|corpus|mbr: several  what to compare with the 1-best (default: all)
 --intervals  bootstrap confidence intervals of all scores
-| --differences  differences from the 1-best in place of scores, with p-values by paired bootstrap;
-    tsv, csv, parquet and json have both
+--differences  differences from the 1-best in place of scores, with p-values by paired bootstrap,
+    and with --intervals those of the differences; tsv, csv, parquet and json have scores as well
 @resampling = 1000
 @plot  write a plot
 @search
@@ -90,12 +90,13 @@ def run(arguments: argparse.Namespace) -> int:
         estimates = differences = None
         if found.segments < 2 and (arguments.intervals or arguments.differences):
             note("one segment has nothing to draw from: no intervals")
-        elif arguments.intervals:
-            estimates = found.estimates(**resampling)
-        elif arguments.differences:
-            total = (len(found) - 1) * len(found.metrics) * arguments.samples
-            on_drawn = stack.enter_context(resampling_progress(total, arguments))
-            differences = found.differences(**resampling, on_drawn=on_drawn)
+        else:
+            if arguments.intervals:
+                estimates = found.estimates(**resampling)
+            if arguments.differences:
+                total = (len(found) - 1) * len(found.metrics) * arguments.samples
+                on_drawn = stack.enter_context(resampling_progress(total, arguments))
+                differences = found.differences(**resampling, on_drawn=on_drawn)
     report = choices_report(found, estimates, differences, resampling)
     panels = choice_panels(found, estimates) if arguments.plot else []
     picture = line_plots(panels, picture_format) if panels else b""
