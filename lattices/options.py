@@ -44,11 +44,23 @@ def split_named(text: str) -> tuple[str, list[tuple[str, str]]]:
     >>> split_named("python:my_module:Mine,x=2")
     ('python:my_module:Mine', [('x', '2')])
     """
-    name, _, options = text.strip().partition(":")
+    name, options = split_name(text)
+    return name, [split_option(item, name) for item in split_items(options)]
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Return the two sides of ``NAME:REST``, or of ``python:MODULE:NAME,REST``.
+
+    Examples
+    --------
+    >>> split_name("glm:en.glm"), split_name("python:my_module:mine,en.glm"), split_name("lower")
+    (('glm', 'en.glm'), ('python:my_module:mine', 'en.glm'), ('lower', ''))
+    """
+    name, _, rest = text.strip().partition(":")
     if name == "python":
         # a name with colons of its own
-        name, _, options = text.strip().partition(",")
-    return name, [split_option(item, name) for item in split_items(options)]
+        name, _, rest = text.strip().partition(",")
+    return name, rest
 
 
 def split_items(options: str) -> list[str]:

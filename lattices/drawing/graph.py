@@ -135,7 +135,8 @@ def draw(graph: Graph) -> Svg:
     """
     if count_crossed_layers(graph) > MOST_CROSSED:
         raise SpaceError(
-            f"{graph.title or 'a graph'}: too large to be drawn; a picture is of some hundred arcs"
+            f"{graph.title or 'a graph'}: too large to be drawn; a picture is of some hundred "
+            "arcs, which lattices.prune leaves of a space"
         )
     return Svg(_Drawing(graph).text())
 
