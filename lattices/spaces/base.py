@@ -61,8 +61,7 @@ class SpaceBase:
     def from_normal_form(cls: type[S], **fields: Any) -> S:
         """Return a space of fields that are known to be right: nothing is checked or copied.
 
-        All fields are needed, also those that the class makes of the others; whatever it would
-        have made of the columns must be what is given.
+        All are needed, also those that the class would have made of the columns.
         """
         space = cls.__new__(cls)
         space.__dict__.update(fields)

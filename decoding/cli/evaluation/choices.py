@@ -6,7 +6,6 @@ import argparse
 from contextlib import ExitStack
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     make_settler,
     open_references,
@@ -16,7 +15,7 @@ from decoding.cli.arguments import (
     search_of,
     write_report,
 )
-from decoding.cli.running import check_results, check_running, corpus_outcomes
+from decoding.cli.running import check_results, corpus_outcomes
 from decoding.cli.terminal import note
 
 SUMMARY = "1-best, oracles and MBR under every metric, side by side"
@@ -63,8 +62,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "LATTICES")
-    check_running(arguments)
     from decoding.cli.output.choices import choice_panels, choices_report
     from decoding.plots import line_plots
     from decoding.tasks.choices import BUDGET, KINDS, ChoicesTask, Comparing
