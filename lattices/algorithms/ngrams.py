@@ -237,18 +237,7 @@ def merge_sentences(space: Lattice | Forest) -> Lattice:
 
 @dataclass(frozen=True, eq=False)
 class Unfolded:
-    """A lattice or forest unfolded by contexts, see :func:`unfold`.
-
-    Attributes
-    ----------
-    space : Lattice or Forest
-    order : int
-        The longest n-grams; contexts have one word less.
-    graph : lattices._native.Unfolded
-        The items and edges.
-    ngrams : NgramTrie
-        All n-grams of the space's sentences up to ``order``, of forests perhaps others.
-    """
+    """A lattice or forest unfolded by contexts, which have one word less than n-grams."""
 
     space: Lattice | Forest
     order: int
@@ -270,19 +259,7 @@ class Unfolded:
 def unfold(space: Lattice | Forest, order: int = 4) -> Unfolded:
     """Return a space unfolded so that each n-gram of a sentence belongs to one edge.
 
-    Cost: O(edges) times the number of contexts, or pairs of contexts, in which their parts can
-    stand: few where the decoder had a language model of that order, very many where it had none.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "c")], finals=[2])
-    >>> unfolded = unfold(lattice, 2)
-    >>> unfolded.graph.num_items, unfolded.graph.num_edges, len(unfolded.ngrams)
-    (4, 4, 6)
-    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (1, [0, 0], [0, "c", 1])])
-    >>> unfolded = unfold(forest, 2)
-    >>> unfolded.graph.num_items, unfolded.graph.num_edges
-    (4, 6)
+    Cost: O(edges) times the contexts, or pairs of contexts, in which their parts can stand.
     """
     order = check_order(order)
     if isinstance(space, Lattice):
@@ -304,21 +281,12 @@ def unfold(space: Lattice | Forest, order: int = 4) -> Unfolded:
 
 @dataclass(frozen=True, eq=False)
 class ListNgrams:
-    """The n-grams of an n-best list.
-
-    Attributes
-    ----------
-    space : NBest
-    order : int
-    ngrams : NgramTrie
-    gram : int32 column
-        For each word of the list, the longest n-gram that ends with it.
-    """
+    """The n-grams of an n-best list."""
 
     space: NBest
     order: int
     ngrams: NgramTrie
-    gram: IntColumn
+    gram: IntColumn  # for each word of the list, the longest n-gram that ends with it
 
     @classmethod
     def of(cls, nbest: NBest, order: int) -> ListNgrams:

@@ -86,9 +86,7 @@ class _Rejoined(_Pieces):
 class _Decompressed(_Pieces):
     """The content of a compressed file, up to the very place where it is damaged.
 
-    The readers of Python's library would also withhold what stands shortly before that place. A
-    record that decompresses to more than ``MOST_UNFOLDED`` bytes counts as damage, before it takes
-    the memory. Records are lines until :meth:`begin_record` is called, at the beginning of each.
+    A record (a line, until :meth:`begin_record`) of over ``MOST_UNFOLDED`` bytes is damage.
     """
 
     def __init__(self, source: RawReader, name: str, compression: Compression) -> None:
@@ -276,9 +274,7 @@ def _standard_output() -> Iterator[BinaryIO]:
 def open_output(path: PathLike) -> Iterator[BinaryIO]:
     """Open a file or URL for writing, or standard output for ``-``; compressed as its suffix says.
 
-    The bytes go to a hidden file beside the target, which takes the target's name when the
-    ``with`` block ends well and is removed when it does not. The same content always gives
-    the same compressed bytes.
+    The target takes its name when the block ends well; the same content gives the same bytes.
     """
     if os.fspath(path) == STANDARD:
         with _standard_output() as stream:
@@ -414,13 +410,7 @@ def strip_suffix(name: str, suffixes: tuple[str, ...]) -> str:
 
 
 def file_id(path: str, number: int, suffixes: tuple[str, ...]) -> str:
-    """Return the id of a segment by its file: the stem, with the number of one after the first.
-
-    Examples
-    --------
-    >>> file_id("talks/a.json", 0, (".json",)), file_id("talks/a.json", 2, (".json",))
-    ('a', 'a-2')
-    """
+    """Return the id of a segment by its file: the stem, with the number of one after the first."""
     if path == STANDARD_INPUT:
         return str(number)
     stem = strip_suffix(path, suffixes)

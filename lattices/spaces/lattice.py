@@ -507,8 +507,7 @@ def build_lattice(
 ) -> Lattice:
     """Return ``Lattice(...)`` of the same arguments, in a third of the time.
 
-    Native code owns the columns, unless states are in no topological order or something is wrong,
-    which the constructor names.
+    Native code owns the columns, unless the constructor has to sort states or name an error.
     """
     # features of ends alone are left to the constructor: native code has rows for arcs, too
     about: dict[str, Any] = {

@@ -62,14 +62,7 @@ _SPARSE_NAME = re.compile(r"[^\s,(){}'\"=:]+")
 
 
 def plf_text(lattice: Lattice, losses: Unsupported, probability: bool) -> str:
-    """Return one lattice as text, without its name.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "it's", -0.5), (0, 2, "", -1), (1, 2, "so")], [2])
-    >>> print(plf_text(lattice, Unsupported("plf"), probability=False))
-    ((('it\\'s',-0.5,1),('*EPS*',-1.0,2),),(('so',0.0,1),),)
-    """
+    """Return one lattice as text, without its name."""
     where = f"segment {lattice.id!r}"
     note_losses(lattice, losses, "features")
     try:
@@ -272,9 +265,7 @@ class PLF(AssembledFormat):
     def encode(self, space: Space, losses: Unsupported, **options: Any) -> tuple[str, bytes, bytes]:
         """Return the id and the line, as it is and in ``<seg>``, without what is on no whole path.
 
-        A lattice that does not end in one state without a score gets epsilon arcs to the goal,
-        which carry the scores. A single score is a number; other features make a mapping
-        (cdec), or sparse scores where ``scores=probability`` (Moses).
+        Ends with scores, and several ends, get epsilon arcs to the goal.
         """
         probability = options.get("scores") == "probability"
         (lattice,) = require_kind(Lattice, [space], losses)

@@ -126,8 +126,7 @@ def differences(
 def write_slf(stream: BinaryIO, lattice: Lattice, losses: Unsupported) -> None:
     """Write one lattice.
 
-    SLF has one end node and neither scores nor features of ending. If that is not how the lattice
-    ends, a node is added, with ``!NULL`` links into it that carry them.
+    Where it has several ends, or a score of ending, ``!NULL`` links lead to an added end node.
     """
     where = f"segment {lattice.id!r}"
     note_losses(lattice, losses, "features", "times", metadata=("weights", "header"))
@@ -524,9 +523,6 @@ def _fill_gaps(column: FloatColumn) -> FloatColumn:
 
 
 def dense_rows(columns: Mapping[str, FloatColumn], rows: int) -> FeatureRows:
-    """Return a sparse matrix that stores every entry: links have the same few fields."""
-    data = np.stack([_fill_gaps(column) for column in columns.values()], axis=1).ravel()
-    width = len(columns)
-    indices = np.tile(np.arange(width, dtype=np.int32), rows)
-    bounds = np.arange(rows + 1, dtype=np.int32) * width
-    return FeatureRows(data, indices, bounds, width)
+    """Return the features of links, which all have the same few fields."""
+    some = [_fill_gaps(column) for column in columns.values()]
+    return FeatureRows.dense(np.stack(some, axis=1) if some else np.empty((rows, 0)))

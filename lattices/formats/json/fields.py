@@ -45,8 +45,7 @@ _FAST, _STRICT, _PAIRS = _decoder(None), _decoder(_object), _decoder(tuple)
 def _value(record: Record, text: str) -> Any:
     """Return the JSON value, after a second and careful look if a key may be there twice.
 
-    The fast decoder keeps the last of equal keys without a word. But the keys can be counted in
-    the text, where each ends in ``":``, and in what was decoded.
+    The fast decoder keeps the last of equal keys: so keys are counted in the text as well.
     """
     payload = record.payload
     value = _FAST.decode(text)
@@ -78,13 +77,7 @@ def _keys_within(rows: Iterable[Any]) -> int:
 
 
 def decode(record: Record, *, pairs: bool = False) -> Any:
-    r"""Return the JSON value of a record, or say what is wrong with it.
-
-    Examples
-    --------
-    >>> decode(Record(b'{"a": [{}], "a": 1}', "", 1, 0), pairs=True)
-    (('a', [()]), ('a', 1))
-    """
+    """Return the JSON value of a record, or say what is wrong with it."""
     text = record.text()
     try:
         value = _PAIRS.decode(text) if pairs else _value(record, text)
@@ -124,13 +117,7 @@ _REQUIRED = object()
 
 
 def take_field(fields: dict[str, Any], key: str, kind: type, default: Any = _REQUIRED) -> Any:
-    """Return a field of exactly this type, or the default when it is absent.
-
-    Examples
-    --------
-    >>> take_field({"start": 3}, "start", int, 0), take_field({}, "start", int, 0)
-    (3, 0)
-    """
+    """Return a field of exactly this type, or the default when it is absent."""
     if default is _REQUIRED and key not in fields:
         raise SpaceError(f"no {key!r} in the object")
     value = fields.get(key, default)
@@ -148,14 +135,7 @@ def strings(fields: dict[str, Any], key: str) -> list[str]:
 
 
 def check_types(values: Sequence[Any], kinds: set[type], what: str) -> None:
-    """Raise SpaceError for the first value that is of none of the types.
-
-    Examples
-    --------
-    >>> check_types([0, True], {int}, "the head of an edge")
-    Traceback (most recent call last):
-    lattices.errors.SpaceError: True for the head of an edge, expected int
-    """
+    """Raise SpaceError for the first value that is of none of the types."""
     if not kinds.issuperset(map(type, values)):
         odd = next(value for value in values if type(value) not in kinds)
         expected = " or ".join(sorted(kind.__name__ for kind in kinds))
@@ -180,8 +160,6 @@ def feature_rows(
     """Return one sparse row for each mapping or None; new names are appended to ``names``.
 
     With ``places``, which ascend, these are some of the ``height`` rows and the others empty.
-    Few arcs have their set of names to themselves, so names are looked up once for each
-    set, not once for each value.
     """
     kinds = set(map(type, rows))
     if not kinds <= {dict, type(None)}:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lattices._native import FeatureColumns, kaldi_costs, kaldi_frames, kaldi_scores
-from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.arrays import FloatColumn, IntColumn, floats
 from lattices.errors import FormatError
 from lattices.formats.base import BLANKS, Unsupported, note_losses
 from lattices.formats.fields import LABEL_OPTIONS
@@ -39,36 +39,23 @@ _TOLERANCE = 1e-5
 
 
 class Costs(NamedTuple):
-    """The graph and acoustic costs of a lattice, in columns.
+    """The graph and acoustic costs of a lattice, in columns."""
 
-    Attributes
-    ----------
-    graph, acoustic : float64 columns, one entry an arc
-    final_graph, final_acoustic : float64 columns, one entry a state
-        ``inf`` where a path may not end.
-    """
-
+    # one entry an arc
     graph: FloatColumn
     acoustic: FloatColumn
+    # one entry a state; ``inf`` where a path may not end
     final_graph: FloatColumn
     final_acoustic: FloatColumn
 
 
 class KaldiArcs(NamedTuple):
-    """The arcs of a Kaldi lattice, in the order of the file.
+    """The arcs of a Kaldi lattice, in the order of the file."""
 
-    Attributes
-    ----------
-    src, dst : int32 columns, one entry an arc
-    frames : int32 column, one entry an arc
-        The number of transition-ids on it.
-    costs : Costs
-    start : int
-    """
-
+    # one entry an arc
     src: IntColumn
     dst: IntColumn
-    frames: IntColumn
+    frames: IntColumn  # one entry an arc; the number of transition-ids on it
     costs: Costs
     start: int
 
@@ -91,8 +78,7 @@ def lattice_of(
 ) -> Lattice:
     """Return the lattice with its two features, and with times if the frames allow it.
 
-    A state has a time if all paths from the start to it have one number of frames. A lattice
-    has times if every state has one, and if there are any frames at all.
+    That is if all paths to a state have one number of frames, and there are any.
     """
     *scales, shift = scales_of(options)
     costs = arcs.costs
@@ -107,28 +93,12 @@ def lattice_of(
         score=score,
         final=final,
         start=arcs.start,
-        features=_make_feature_matrix(features),
-        final_features=_make_feature_matrix(final_features),
+        features=FeatureRows.dense(features.reshape(-1, 2)),
+        final_features=FeatureRows.dense(final_features.reshape(-1, 2)),
         feature_names=FEATURES,
         times=None if frames is None else floats(frames * shift),
         id=name,
     )
-
-
-#: the columns and offsets of a matrix with two entries in every row, for more rows than any yet
-_two_columns: tuple[IntColumn, IntColumn] = ints([]), ints([0])
-
-
-def _make_feature_matrix(values: FloatColumn) -> FeatureRows:
-    """Return the matrix of two features; all share what says where their values stand."""
-    global _two_columns
-    columns, bounds = _two_columns
-    if len(columns) < len(values):
-        size = 2 * len(values)
-        columns, bounds = ints(np.arange(size) % 2), ints(np.arange(0, size + 1, 2))
-        _two_columns = columns, bounds
-    count = len(values)
-    return FeatureRows(values, columns[:count], bounds[: count // 2 + 1], len(FEATURES))
 
 
 def choose_key(lattice: Lattice, number: int) -> str:
@@ -141,10 +111,9 @@ def choose_key(lattice: Lattice, number: int) -> str:
 def cost_features(
     lattice: Lattice, losses: Unsupported
 ) -> tuple[FeatureColumns | None, int, int, float]:
-    """Return what costs are made of, after giving to ``losses`` what an archive cannot hold.
+    """Return features, the places of both costs among them, and how far scores may be from sums.
 
-    These are the features and the places of ``graph`` and ``acoustic`` among them, None where the
-    negated score is the graph cost; and how far scores may be from the sums of costs.
+    The features are None where the negated score is the graph cost.
     """
     names = lattice.feature_names
     both = "graph" in names and "acoustic" in names and make_rows(lattice) is not None
@@ -159,9 +128,7 @@ def cost_features(
 def costs_of(lattice: Lattice, losses: Unsupported) -> Costs:
     """Return the costs to write, after giving to ``losses`` what an archive cannot hold.
 
-    They are the features ``graph`` and ``acoustic``; without these two, the negated score is
-    the graph cost. A lattice with them whose scores are no weighted sum of them loses its
-    scores.
+    Scores that are no weighted sum of ``graph`` and ``acoustic`` are such a thing.
     """
     summed, *columns = kaldi_costs(lattice.columns, *cost_features(lattice, losses))
     costs = Costs(*columns)
