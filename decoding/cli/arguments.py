@@ -157,6 +157,7 @@ _WRITTEN = {
     "cache": "--cache",
     "pra": "--pra",
     "write_spaces": "--write-spaces",
+    "write_weights": "--write-weights",
     "symbols": "--symbols",
     "write_option": "--write-option",
 }

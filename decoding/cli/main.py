@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "oracle": "choice",
     "mbr": "choice",
+    "tune": "choice",
     "tune-mbr": "choice",
     "train": "training",
     "rescore": "choice",

@@ -38,7 +38,7 @@ class FunctionValues:
         numbers = numbers_of(self.function, given, self.name, "texts") if given else np.empty(0)
         ends = np.cumsum([0, *map(len, texts)])
         return [
-            _column(space, numbers[begin:end])
+            column_of_words(space, numbers[begin:end])
             for space, begin, end in zip(spaces, ends[:-1], ends[1:], strict=True)
         ]
 
@@ -51,7 +51,7 @@ def _texts(space: Space) -> list[str]:
     return list(space.vocabulary.decode(labels[labels > 0].tolist()))
 
 
-def _column(space: Space, numbers: Array) -> FloatColumn:
+def column_of_words(space: Space, numbers: Array) -> FloatColumn:
     """Return the value of each entry, arc or edge."""
     if isinstance(space, NBest):
         return floats(numbers)

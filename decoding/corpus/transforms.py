@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from decoding.corpus.outcomes import Segment
+from decoding.corpus.scales import WORDS, count_words
 from lattices.errors import OptionError
 from lattices.spaces import Forest, NBest, Space
 
@@ -187,6 +188,9 @@ class Rescored:
         space, weights = segment.space, self.weights
         if self.missing == "zero":
             weights = {**dict.fromkeys(space.feature_names, 0.0), **weights}
+        if WORDS in weights and WORDS not in space.feature_names:
+            # as `tune` has them for a penalty
+            space = count_words(space)
         rescored = space.reweighted(weights)
         return rescored if self.then is None else self.then(replace(segment, space=rescored))
 
