@@ -205,6 +205,10 @@ def _run(given: Sequence[str]) -> int:
             return int(arguments.run(arguments))
         from lattices.errors import spell_arguments
 
+        if any(each.startswith(("ark", "scp")) for each in given):
+            from decoding.cli.specifiers import take_specifiers
+
+            take_specifiers(arguments, given)
         check_outputs(arguments)
         # those of `fstmetrics study` have a parser of their own for each study
         parser = getattr(arguments, "study_parser", arguments.parser)

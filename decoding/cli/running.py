@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from decoding.corpus.journal import Journal
     from decoding.corpus.outcomes import Failures
     from decoding.corpus.runner import Done, Failure, Processing, ResumePoint, Segment
+    from decoding.corpus.scales import Scales
     from decoding.corpus.table import SummedTask, Totals
     from decoding.corpus.writers import Writer
     from fstmetrics import Metric
@@ -101,6 +102,7 @@ def corpus_outcomes(
                 task,
                 inputs,
                 options=dict(arguments.option),
+                change=_scales_of(arguments),
                 first=first,
                 earlier=earlier,
                 on_read=shown.read,
@@ -117,6 +119,20 @@ def corpus_outcomes(
                 say(f"warning: {problem}")
 
         yield watched()
+
+
+#: options that change the scores of what is read
+SCALES = ("acoustic_scale", "lm_scale", "word_ins_penalty")
+
+
+def _scales_of(arguments: argparse.Namespace) -> Scales | None:
+    """Return the scales that are asked for; of ``tune``, which tries many, none."""
+    given = {name: getattr(arguments, name, None) for name in SCALES}
+    if not any(isinstance(value, float) for value in given.values()):
+        return None
+    from decoding.corpus.scales import Scales
+
+    return Scales(**given)
 
 
 def _tell_inputs(files: Sequence[str], arguments: argparse.Namespace) -> None:
@@ -263,6 +279,7 @@ def stamp_of(arguments: argparse.Namespace, task: Any, *without: str) -> dict[st
         "input": file_stamps(arguments.paths),
         "input format": arguments.input_format,
         "input options": sorted(map(list, arguments.option)),
+        **{name: value for name in SCALES if (value := getattr(arguments, name, None)) is not None},
         "references": file_stamps(arguments.refs or []),
         "reference format": arguments.refs_format,
         "reference ids": arguments.refs_id,

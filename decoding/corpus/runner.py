@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
     from multiprocessing.connection import Connection
 
+    from lattices.spaces import Space
+
 __all__ = ["Done", "Failure", "Inputs", "ResumePoint", "Segment", "run"]
 
 R = TypeVar("R")
@@ -93,6 +95,7 @@ def run(
     *,
     format: str | None = None,
     options: Mapping[str, Any] | None = None,
+    change: Callable[[Space], Space] | None = None,
     workers: int = 1,
     executor: Executor | None = None,
     shared_files: bool = True,
@@ -120,6 +123,9 @@ def run(
         :func:`lattices.formats.read_records`.
     format, options
         The name of the format (by default it is found for each file) and its options.
+    change : function, optional
+        What is done to each space before anything else, such as
+        :class:`decoding.corpus.scales.Scales`; it can be pickled if there are workers.
     workers : int
         Processes; with 1 everything is done in this one.
     executor
@@ -175,7 +181,7 @@ def run(
     elsewhere = workers > 1 or executor is not None
     pace = BatchSizer(batch_records)
     cut = batches(inputs.chunks(on_read, pace, elsewhere), pace)
-    work = _Work(task, dict(options or {}))
+    work = _Work(task, dict(options or {}), change)
     done = ResumePoint() if earlier is None else earlier
     found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes, warn or _warn)
     return _refuse_repeats(found, done.seen)
@@ -188,8 +194,14 @@ def _warn(problem: str) -> None:
 class _Work:
     """What is done with a batch, wherever that is."""
 
-    def __init__(self, task: Any, options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        task: Any,
+        options: dict[str, Any],
+        change: Callable[[Space], Space] | None = None,
+    ) -> None:
         self.task, self.options, self.spellings = task, options, dict(argument_spellings())
+        self.change = change
         self.overlap, self.vocabulary = Overlap.UNKNOWN, Vocabulary()
         self.plugins = LOADED
 
@@ -216,7 +228,19 @@ class _Work:
         if len(self.vocabulary) > MOST_WORDS:
             self.vocabulary = Vocabulary()
         for chunk in batch:
-            yield from parse(chunk, self.vocabulary, self.options)
+            for part in parse(chunk, self.vocabulary, self.options):
+                if self.change is None or isinstance(part, Failure):
+                    yield part
+                else:
+                    yield self._changed(part, self.change)
+
+    @staticmethod
+    def _changed(segment: Segment, change: Callable[[Space], Space]) -> Segment | Failure:
+        place = segment.position, segment.path, segment.line, segment.id
+        try:
+            return Segment(*place[:3], change(segment.space))
+        except SEGMENT_ERRORS as problem:
+            return Failure(*place, explain(problem))
 
 
 def _outcomes(

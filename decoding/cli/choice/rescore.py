@@ -46,7 +46,7 @@ examples:
   fstmetrics rescore lattices.jsonl.gz --weights weights.txt --spaces -o rescored.jsonl.gz
 """
 OPTIONS = """\
-@inputs SPACES
+@input files SPACES
 --weights FILE: required  weight file: lines 'name value' or 'name=value', or a moses.ini
 --missing error|zero = error  features without a weight: error (the segment fails, default) or zero
     (weight 0)

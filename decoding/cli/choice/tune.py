@@ -45,7 +45,7 @@ examples:
   fstmetrics rescore test/ --weights weights.txt -o best.tsv
 """
 OPTIONS = """\
-@inputs DEV
+@input files DEV
 @references
 --metric SPEC = wer  metric to tune for
 @score style

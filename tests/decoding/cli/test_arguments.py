@@ -60,6 +60,12 @@ SHELL_ONLY = {
     "dask": RUNNING,
     "resume": RUNNING,
     "checkpoint": RUNNING,
+    "decimals": SHOWN,
+    "fractions": SHOWN,
+    "sort": SHOWN,
+    "acoustic_scale": FILES,
+    "lm_scale": FILES,
+    "word_ins_penalty": FILES,
 }
 
 
