@@ -102,8 +102,16 @@ def check_plot(arguments: argparse.Namespace) -> str:
 def check_inputs(arguments: argparse.Namespace, what: str) -> None:
     """Refuse no input at all, and standard input for two things."""
     if not arguments.paths:
-        greedy = [f"--{name}" for name in ("refs", "metric") if hasattr(arguments, name)]
-        note = f"; they come before {' and '.join(greedy)}" if greedy else ""
+        greedy = [name for name in ("refs", "metric") if hasattr(arguments, name)]
+        note = f"; they come before {' and '.join(f'--{name}' for name in greedy)}" * bool(greedy)
+        for name in greedy:
+            first, *rest = getattr(arguments, name) or [""]
+            taken = [each for each in rest if os.path.exists(each)]
+            if taken:
+                note += (
+                    f": --{name} has taken {' '.join(taken)}; type: fstmetrics "
+                    f"{arguments.command} {' '.join(taken)} --{name} {first}"
+                )
         arguments.parser.error(f"no {what} given{note}")
     files = [*arguments.paths, *(getattr(arguments, "refs", None) or [])]
     if files.count(STANDARD) > 1:

@@ -71,7 +71,7 @@ def test_commands(complete):
     assert set(complete("fstmetrics ")) >= set(COMMANDS)
     assert complete("fstmetrics orac") == ["oracle"]
     assert sorted(complete("fstmetrics com")) == ["compare", "compile", "completion"]
-    assert sorted(complete("fstmetrics study ")) == ["char-bleu", "sweep"]
+    assert {"char-bleu", "sweep"} <= {*complete("fstmetrics study ")}
 
 
 def test_options(complete):
