@@ -99,9 +99,16 @@ def check_plot(arguments: argparse.Namespace) -> str:
     return plot_format(arguments.plot)
 
 
-def check_inputs(arguments: argparse.Namespace, what: str) -> None:
-    """Refuse no input at all, and standard input for two things."""
-    if not arguments.paths:
+def check_inputs(arguments: argparse.Namespace) -> None:
+    """Refuse no input at all, and standard input for two things.
+
+    Of every command that takes inputs; a decoder, or systems, may take their place.
+    """
+    if getattr(arguments, "decoder", None) is not None:
+        return
+    paths = arguments.paths or (getattr(arguments, "systems", None) or [])[:1]
+    if not paths:
+        (what,) = (each.metavar for each in arguments.parser._actions if each.dest == "paths")
         greedy = [name for name in ("refs", "metric") if hasattr(arguments, name)]
         note = f"; they come before {' and '.join(f'--{name}' for name in greedy)}" * bool(greedy)
         for name in greedy:
@@ -113,7 +120,7 @@ def check_inputs(arguments: argparse.Namespace, what: str) -> None:
                     f"{arguments.command} {' '.join(taken)} --{name} {first}"
                 )
         arguments.parser.error(f"no {what} given{note}")
-    files = [*arguments.paths, *(getattr(arguments, "refs", None) or [])]
+    files = [*paths, *(getattr(arguments, "refs", None) or [])]
     if files.count(STANDARD) > 1:
         arguments.parser.error("standard input (-) can be read only once")
 

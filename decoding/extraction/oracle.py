@@ -34,8 +34,9 @@ from fstmetrics.references import Overlap, VocabularyWarning, overlap
 from lattices._native import check_sums
 from lattices.algorithms import k_best
 from lattices.algorithms.paths import explain_no_path
-from lattices.errors import OptionError, argument
-from lattices.intersection import Engine, choose
+from lattices.errors import EngineError, OptionError, argument
+from lattices.intersection import Engine, Found, choose
+from lattices.registry import name_plugin
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import (
     LATTICE,
@@ -447,7 +448,7 @@ def _search_by_engine(
         members.setdefault(chosen, []).append(index)
     results: dict[int, Oracle] = {}
     for chosen, indexes in members.items():
-        found = chosen.best(
+        found: Sequence[Any] = chosen.best(
             [(prepared[index].space, machines[index]) for index in indexes],
             model_weight=model_weight,
             workers=search.workers,
@@ -457,6 +458,9 @@ def _search_by_engine(
             space, evaluator = problems[index]
             if best is None:
                 raise explain_no_path(space)
+            if not isinstance(best, Found):  # an engine of others may return anything
+                what = name_plugin(chosen, f"engine {chosen.name}")
+                raise EngineError(f"{what} returns {best!r:.60} for a problem, expected a Found")
             hypothesis = space.hypothesis(prepared[index].original(best.arcs))
             exact = machines[index].proves
             results[index] = score_hypothesis(hypothesis, evaluator, exact, chosen.name)

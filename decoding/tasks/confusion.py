@@ -101,11 +101,14 @@ class NetworkWriter:
 
 
 def slot_lines(table: Table) -> list[list[str]]:
-    """Return a line of JSON for each segment: its id, and its slots of alternative words."""
+    """Return a line of JSON for each segment: id, text, and slots of alternative words."""
     from decoding.plain_json import json_text
 
     return [
-        [json_text({"id": id, "slots": each.network.slots}) + "\n" for each in of_segment]
+        [
+            json_text({"id": id, "text": each.text, "slots": each.network.slots}) + "\n"
+            for each in of_segment
+        ]
         for id, of_segment in zip(table.ids, table.column("consensus"), strict=True)
     ]
 

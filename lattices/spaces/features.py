@@ -42,6 +42,14 @@ class FeatureRows:
         self.shape = (len(indptr) - 1, width)
         self._matrix: FeatureMatrix = None
 
+    @classmethod
+    def dense(cls, values: Array) -> FeatureRows:
+        """Return the rows of a table in which every value is stored, zeros among them."""
+        rows, width = values.shape
+        columns = np.tile(np.arange(width, dtype=np.int32), rows)
+        bounds = width * np.arange(rows + 1, dtype=np.int32)
+        return cls(floats(values.ravel()), ints(columns), ints(bounds), width)
+
     @property
     def nnz(self) -> int:
         """How many values are stored."""
@@ -229,16 +237,7 @@ def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:
 
 
 def feature_matrix(rows: Iterable[Mapping[str, float] | None], names: list[str]) -> FeatureRows:
-    """Return one sparse row for each mapping; names not seen before are appended to ``names``.
-
-    Examples
-    --------
-    >>> names = ["lm"]
-    >>> feature_matrix([{"lm": -1.0}, None, {"tm": 2.0}], names).matrix.toarray().tolist()
-    [[-1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]
-    >>> names
-    ['lm', 'tm']
-    """
+    """Return one sparse row for each mapping; names not seen before are appended to ``names``."""
     number = {name: index for index, name in enumerate(names)}
     columns: list[int] = []
     values: list[float] = []

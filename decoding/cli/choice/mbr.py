@@ -7,17 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from decoding.cli.arguments import (
-    check_inputs,
-    open_calibration,
-    open_references,
-    parse_metric_options,
-)
+from decoding.cli.arguments import open_calibration, open_references, parse_metric_options
 from decoding.cli.option_table import STANDARD
 from decoding.cli.running import (
     SENTENCE_ORACLES,
     check_one_sentence,
-    check_running,
     explain_unscored,
     file_stamps,
     oracle_heading,
@@ -129,11 +123,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, references: References | None) -> int:
-    check_inputs(arguments, "SPACES")
     if arguments.confidences and arguments.format != "jsonl":
         arguments.parser.error(f"--confidences are for --format jsonl, not {arguments.format}")
     calibration = open_calibration(arguments, arguments.confidences or arguments.format == "ctm")
-    check_running(arguments)
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
 

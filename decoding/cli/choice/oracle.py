@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     open_references,
     parse_metric_options,
@@ -20,7 +19,6 @@ from decoding.cli.option_table import FORMATS, LINES
 from decoding.cli.running import (
     SENTENCE_ORACLES,
     check_one_sentence,
-    check_running,
     explain_unscored,
     oracle_heading,
     scores_table,
@@ -164,8 +162,6 @@ def _check_breakdown(arguments: argparse.Namespace) -> bool:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "LATTICES")
-    check_running(arguments)
     _check_curve(arguments)
     if arguments.corpus:
         _exclude(arguments, "--corpus", *_OF_SEGMENTS, *_BREAKDOWN)

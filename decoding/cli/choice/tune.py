@@ -6,14 +6,12 @@ import argparse
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     open_references,
     parse_metric_option,
 )
 from decoding.cli.choice.tune_mbr import try_points
 from decoding.cli.option_table import STANDARD, values
-from decoding.cli.running import check_running
 from decoding.cli.terminal import print_summary
 
 if TYPE_CHECKING:
@@ -66,8 +64,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "DEV")
-    check_running(arguments)
     check_plot(arguments)
     metric = parse_metric_option(arguments.metric)
     grid = _grid(arguments)

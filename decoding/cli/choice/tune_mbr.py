@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     explain_nothing_done,
     make_settler,
@@ -16,7 +15,7 @@ from decoding.cli.arguments import (
     report_failures,
     write_report,
 )
-from decoding.cli.running import check_running, corpus_outcomes
+from decoding.cli.running import corpus_outcomes
 from decoding.cli.terminal import print_summary
 
 if TYPE_CHECKING:
@@ -61,8 +60,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "DEV")
-    check_running(arguments)
     check_plot(arguments)
     metric = parse_metric_option(arguments.metric)
     grid = _grid(arguments)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     open_human,
     open_references,
@@ -184,8 +183,6 @@ def add_studies(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    arguments.parser = arguments.study_parser
-    check_inputs(arguments, "SPACES" if arguments.study == "word-deletion" else "HYPS")
     picture_format = check_plot(arguments)
     report, panels = STUDIES[arguments.study].run(arguments)
     picture = b""
