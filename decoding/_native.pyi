@@ -177,6 +177,12 @@ def expectation(graph: DerivationColumns, score: Annotated[NDArray[numpy.float64
     of each slot the derivative of the mean and how often it is used.
     """
 
+def expectations(graphs: Sequence[DerivationColumns], offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, tilt: float, threads: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
+    """
+    Return `expectation` of each graph, without the variance, end to end: graph i has the scores
+    from offset[i] up to offset[i + 1].
+    """
+
 def lattice_derivations(lattice: lattices._native.LatticeColumns) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
     """Return a lattice as a graph of derivations, all gains 0."""
 

@@ -162,6 +162,7 @@ METRICS: Registry[Any] = Registry(
         "meteor": "fstmetrics.matching.meteor:METEOR",
         "gtm": "fstmetrics.matching.gtm:GTM",
         "maxsim": "fstmetrics.matching.maxsim:MAXSIM",
+        "exact": "fstmetrics.matching.exact:Exact",
         "cder": "fstmetrics.matching.cder:CDER",
         "ribes": "fstmetrics.matching.ribes:RIBES",
         "character": "fstmetrics.matching.character:CharacTER",
@@ -172,6 +173,8 @@ METRICS: Registry[Any] = Registry(
     },
     check=_check(("name", "higher_is_better", "stat_names", "stats", "score", "against")),
     aliases={
+        "vote": "exact",
+        "exact-match": "exact",
         "word-error-rate": "wer",
         "character-error-rate": "cer",
         "4-grr": "grr",

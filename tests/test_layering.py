@@ -172,7 +172,6 @@ TESTED_IN = {
     "fstmetrics/statistics/resampling": "fstmetrics/statistics/test_significance",
     "fstmetrics/pairs": "decoding/minimum_risk/test_pairwise",
     "fstmetrics/product": "laws/test_products",
-    "decoding/corpus/scales": "decoding/cli/test_tune",
     "decoding/cli/output/breakdown": "decoding/cli/test_score",
     "decoding/cli/writing": "decoding/cli/test_convert",
     "decoding/corpus/outcomes": "decoding/corpus/test_runner",

@@ -528,6 +528,15 @@ class SizePoint(NamedTuple):
         return {"k": self.k, "sentences": self.sentences, **self.oracle.to_dict()}
 
 
+def check_sizes(sizes: Iterable[int]) -> list[int]:
+    """Return sizes that are all at least 1."""
+    asked = list(sizes)
+    wrong = next((k for k in asked if k < 1), None)
+    if wrong is not None:
+        raise OptionError(f"sizes has {wrong}, expected whole numbers from 1 on")
+    return asked
+
+
 @takes(space=SPACE, evaluator=EVALUATOR)
 def oracle_at(space: Space, evaluator: Evaluator, sizes: Iterable[int]) -> list[SizePoint]:
     """Return the oracle among the model's k best sentences for each k: what a longer list buys.
@@ -553,10 +562,7 @@ def oracle_at(space: Space, evaluator: Evaluator, sizes: Iterable[int]) -> list[
     ...  for point in oracle_at(nbest, WER().against(["the cat"]), [1, 2, 100])]
     [(1, 'a', 1.0), (2, 'cat', 0.5), (100, 'the cat', 0.0)]
     """
-    asked = list(sizes)
-    wrong = next((k for k in asked if k < 1), None)
-    if wrong is not None:
-        raise OptionError(f"sizes has {wrong}, expected whole numbers from 1 on")
+    asked = check_sizes(sizes)
     if not asked:
         return []
     found: NBest | list[Hypothesis]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
-from decoding.corpus.scales import WORDS, count_words, weights_of
 from decoding.minimum_risk.tuning import TuningTable, tune_grid
 from fstmetrics import Metric
 from fstmetrics.references import Reference
@@ -15,6 +14,7 @@ from lattices.algorithms import best_words
 from lattices.errors import OptionError
 from lattices.records import PlainRecord
 from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces.scales import WORDS, count_words, weights_of
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from lattices.records import show
 from lattices.registry import name_plugin
 from lattices.spaces import Space
 from lattices.spaces.arguments import SPACES, check_filled
+from lattices.spaces.features import MISSING, check_missing
 
 if TYPE_CHECKING:
     from decoding.training.training_corpus import LearnerCorpus
@@ -248,6 +249,8 @@ class Learner(ABC):
     ----------
     start : mapping of str to float, optional
         The weights to begin with; for every feature the same by default, with a sum of 1.
+    missing : {"warn", "zero", "error"}
+        What a feature is that ``start`` leaves out: 0 with a warning, 0, or an error.
     seed : int
     """
 
@@ -255,6 +258,7 @@ class Learner(ABC):
     #: whether other processes may hold the spaces (:mod:`decoding.training.shards`)
     in_shards: ClassVar[bool] = False
     start: Mapping[str, float] | None = None
+    missing: str = "warn"
     seed: int = 0
     #: after a fit those of the best round, :attr:`chosen`; names that no space has keep the weights
     #: they began with
@@ -279,6 +283,7 @@ class Learner(ABC):
             value = getattr(self, each.name) if each.init and each.name != "seed" else None
             if isinstance(value, int) and value > most:
                 raise OptionError(f"{each.name} is at most {most}, not {value}")
+        self.check_options(missing=MISSING)
         if self.start is not None:
             self.start = {name: float(value) for name, value in self.start.items()}
             if not np.isfinite(list(self.start.values())).all():
@@ -331,6 +336,7 @@ class Learner(ABC):
         dev: HeldOut | None = None,
         checkpoint: PathLike | None = None,
         progress: bool = True,
+        on_round: Callable[[Round], Any] | None = None,
     ) -> L:
         """Train to the end, from the present weights, or from where an unfinished fit was left.
 
@@ -351,6 +357,9 @@ class Learner(ABC):
             A file to :meth:`save` to after every round.
         progress : bool
             Whether to say how far it is, if standard error is a terminal.
+        on_round : function, optional
+            Called with each :class:`Round` when it is done and saved. If it returns True, the fit
+            ends there.
 
         Raises
         ------
@@ -363,7 +372,7 @@ class Learner(ABC):
             If all rounds are worse than the start.
         """
         task = TrainingTask(spaces, references, metric, dev)
-        return self.fit_task(task, checkpoint=checkpoint, progress=progress)
+        return self.fit_task(task, checkpoint=checkpoint, progress=progress, on_round=on_round)
 
     def fit_task(
         self: L,
@@ -371,6 +380,7 @@ class Learner(ABC):
         *,
         checkpoint: PathLike | None = None,
         progress: bool = True,
+        on_round: Callable[[Round], Any] | None = None,
     ) -> L:
         """Train as :meth:`fit` does, to a task whose spaces may be elsewhere."""
         metric = task.metric
@@ -392,6 +402,10 @@ class Learner(ABC):
                     numbers["held out"] = done.held_out
                 told = "".join(f", {name} {_show(each)}" for name, each in numbers.items())
                 show(f"{self.name}: round {done.number}{told}, {metric} {_show(done.score)}")
+                if on_round is not None and on_round(done) is True and not self.finished:
+                    self._change(self._end)
+                    if checkpoint is not None:
+                        self.save(checkpoint)
         self._warn(metric)
         return self
 
@@ -442,6 +456,12 @@ class Learner(ABC):
         what = name_plugin(self, f"learner {self.name}")
         return OptionError(f"{what}: {where} gives {came!r:.80}, expected {expected}")
 
+    def _end(self) -> None:
+        """End a fit before its last round."""
+        self.finished = True
+        if self.chosen is not None:
+            self.finish(self.chosen)
+
     def finish(self, chosen: Round) -> None:
         """End a fit with the weights of its best round."""
         self.weights = dict(chosen.weights)
@@ -479,17 +499,14 @@ class Learner(ABC):
     def initial_weights(self, names: Sequence[str]) -> dict[str, float]:
         """Return the present weights of all features, to begin a fit with.
 
-        Raises
-        ------
-        OptionError
-            If the weights to start with leave out a feature; a feature that first occurs in a
-            later fit begins at 0.
+        A feature that the weights to start with leave out begins at 0, as ``missing`` says; one
+        that first occurs in a later fit begins at 0 without a word.
         """
         if not self.weights:
             return dict.fromkeys(names, 1.0 / max(1, len(names)))
         missing = [name for name in names if name not in self.weights]
-        if missing and not self.history:
-            raise OptionError(f"no weight to start with for the features {', '.join(missing)}")
+        if not self.history:
+            check_missing(self.weights, names, self.missing, "no weight to start with")
         return {**self.weights, **dict.fromkeys(missing, 0.0)}
 
     def average(self) -> dict[str, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
@@ -211,11 +212,39 @@ def check_features(matrix: Any, rows: int, names: Sequence[str], what: str) -> F
     return found
 
 
-def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:
+#: what a feature without a weight is: 0 with a warning, 0, or an error
+MISSING = ("warn", "zero", "error")
+
+
+class MissingWeightWarning(UserWarning):
+    """Features without a weight, which count nothing."""
+
+
+def check_missing(
+    weights: Mapping[str, float], names: Sequence[str], missing: str, what: str = "no weight"
+) -> None:
+    """Say which features have no weight: as a warning or as an error, or not at all.
+
+    Where none has one, the weights are of another model, which is an error unless 0 is asked for.
+    """
+    if missing not in MISSING:
+        raise OptionError(f"missing is one of {', '.join(MISSING)}, not {missing!r}")
+    left = [name for name in names if name not in weights]
+    if not left or missing == "zero":
+        return
+    told = f"{what} for the features {', '.join(left)}"
+    if missing == "error" or len(left) == len(names):
+        raise OptionError(told)
+    # from one place, so that a loop over segments warns once
+    warnings.warn(f"{told}: they count nothing", MissingWeightWarning, stacklevel=1)
+
+
+def weight_vector(weights: Weights, names: Sequence[str], missing: str = "warn") -> FloatColumn:
     """Return the weights in the order of ``names``.
 
-    A mapping must name every feature that the space has: a feature left out would be
-    weighted zero without a word. Names the space does not have are no harm.
+    A feature that a mapping does not name has the weight 0, with a warning unless ``missing`` is
+    ``zero``. It is an error if that is ``error``, or if no feature has a weight. Names the space
+    does not have are no harm. A vector may be a tensor, which is read as numbers.
 
     Examples
     --------
@@ -223,12 +252,13 @@ def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:
     [2.0, 0.5]
     """
     if isinstance(weights, Mapping):
-        missing = [name for name in names if name not in weights]
-        if missing:
-            raise OptionError(f"no weight for the features {', '.join(missing)}")
-        vector = floats([weights[name] for name in names])
+        check_missing(weights, names, missing)
+        vector = floats([weights.get(name, 0.0) for name in names])
     else:
-        vector = floats(weights, "the vector of weights")
+        given: Any = weights
+        if hasattr(given, "detach"):
+            given = given.detach().cpu().numpy()
+        vector = floats(given, "the vector of weights")
     if vector.shape != (len(names),):
         raise OptionError(f"{vector.size} weights for {len(names)} features")
     if not np.isfinite(vector).all():
@@ -254,7 +284,52 @@ def feature_matrix(rows: Iterable[Mapping[str, float] | None], names: list[str])
     return FeatureRows(data, np.array(columns, np.int32), np.array(bounds, np.int32), len(number))
 
 
-def add_feature(space: Featured, name: str, values: ArrayLike) -> Featured:
+def feature_texts(space: Any) -> list[str]:
+    """Return what a function gives values: the hypotheses of a list, else the words, in order.
+
+    Examples
+    --------
+    >>> from lattices import from_hypotheses
+    >>> feature_texts(from_hypotheses([("a cat", -1.0), ("cat", -2.0)]))
+    ['a cat', 'cat']
+    """
+    if hasattr(space, "offset"):
+        return [" ".join(space.tokens(entry)) for entry in range(len(space))]
+    labels = space.symbol if hasattr(space, "symbol") else space.label
+    return list(space.vocabulary.decode(labels[labels > 0].tolist()))
+
+
+def feature_column(space: Any, numbers: Array) -> FloatColumn:
+    """Return the value of each entry, arc or edge, from those of :func:`feature_texts`."""
+    if hasattr(space, "offset"):
+        return floats(numbers)
+    if not hasattr(space, "symbol"):
+        column = np.zeros(len(space.score))
+        column[space.label > 0] = numbers
+        return floats(column)
+    edge = np.repeat(np.arange(len(space.score)), np.diff(space.symbol_offset))
+    said = edge[space.symbol > 0]
+    return floats(np.bincount(said, weights=numbers, minlength=len(space.score)))
+
+
+def _call_once(function: Callable[[list[str]], Any], texts: list[str]) -> Array:
+    """Return what a function gives each text; it is called with distinct ones."""
+    place: dict[str, int] = {}
+    numbers = [place.setdefault(text, len(place)) for text in texts]
+    given = (
+        floats(list(function(list(place))), "what the function returns") if place else floats([])
+    )
+    if given.shape != (len(place),):
+        raise OptionError(
+            f"the function returned {len(given)} values for {len(place)} texts, expected as many"
+        )
+    found: Array = given[numbers]
+    return found
+
+
+def add_feature(
+    space: Featured, name: str, values: ArrayLike | Callable[[list[str]], Any]
+) -> Featured:
     """Return a lattice, forest or list with one more feature; scores stay as they are.
 
     Parameters
@@ -262,8 +337,11 @@ def add_feature(space: Featured, name: str, values: ArrayLike) -> Featured:
     space : Lattice, Forest or NBest
     name : str
         One that no other feature has.
-    values : array of float
-        One for each entry of a list, arc of a lattice or edge of a forest.
+    values : array of float, or function
+        One for each entry of a list, arc of a lattice or edge of a forest. Or a function of a list
+        of distinct texts that returns as many numbers, as ``fstmetrics features`` takes it: texts
+        are the hypotheses of a list, and the words of a lattice or forest, whose values add up
+        along a path.
 
     Raises
     ------
@@ -276,11 +354,16 @@ def add_feature(space: Featured, name: str, values: ArrayLike) -> Featured:
     >>> nbest = add_feature(from_hypotheses([("a cat", -1.0), ("cat", -2.0)]), "words", [2, 1])
     >>> nbest[0].features, nbest.reweighted({"words": 0.5}).score.tolist()
     ({'words': 2.0}, [1.0, 0.5])
+    >>> longer = add_feature(nbest, "letters", lambda texts: [len(text) for text in texts])
+    >>> [each.features["letters"] for each in longer]
+    [5.0, 3.0]
     """
     from scipy.sparse import csr_array, hstack
 
     if name in space.feature_names:
         raise SpaceError(f"there is a feature {name!r} already")
+    if callable(values):
+        values = feature_column(space, _call_once(values, feature_texts(space)))
     column = floats(values, f"the feature {name!r}")
     count = len(space.score)
     if column.shape != (count,):

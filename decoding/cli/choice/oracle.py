@@ -94,6 +94,8 @@ OPTIONS = """\
 --at K,K,...: counts  table of oracles among the K best sentences, such as 1,2,4,8,16,100
 | --densities D,D,...: densities  table of oracles of lattices pruned to D arcs a word, such as
     2,5,10
+--random  with --at: among K samples drawn at random, instead of the K best of the model, on average
+    over all choices of K; lists only; with --metric exact it is pass@k
 @plot  draw that table
 --model-weight W: number = 0  search for metric + W * model score
 --wildcard WORD: several  words that match any word, on either side, under wer, wrr and grr
@@ -113,6 +115,8 @@ OPTIONS = """\
 def _check_curve(arguments: argparse.Namespace) -> None:
     """Refuse what a table of oracles cannot be together with, and settle the format."""
     name = "--at" if arguments.at else "--densities" if arguments.densities else ""
+    if arguments.random and not arguments.at:
+        arguments.parser.error("--random goes with --at")
     formats = FORMATS if name else LINES
     arguments.format = arguments.format or formats[0]
     if arguments.format not in formats and (name or arguments.format in FORMATS):
@@ -276,7 +280,7 @@ def _write_curve(
 
     picture_format = check_plot(arguments)
     sizes, densities = (tuple(sorted(each or ())) for each in (arguments.at, arguments.densities))
-    task = CurveTask(metrics, references, sizes, densities, search)
+    task = CurveTask(metrics, references, sizes, densities, search, arguments.random)
     summary = sum_up(arguments, task, "searched")
     picture = line_plots(_curve_panels(task, summary), picture_format) if arguments.plot else b""
     write_report(arguments, _curve_report(task, summary).write(arguments.format), picture)
@@ -291,6 +295,8 @@ def _curve_report(task: CurveTask, summary: dict[str, Any]) -> Report:
 
     labels, notes = headings(task.metrics)
     points, names = summary["points"], [str(metric) for metric in task.metrics]
+    if task.random:
+        notes.append("k samples drawn at random: expected statistics of the best, over all choices")
     name, size = ("k", "sentences") if task.at else ("density", "arcs a word")
     if len(task.metrics) > 1:
         notes.append(f"oracles under {labels[0]}, scored under every metric")

@@ -90,9 +90,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _grid(arguments: argparse.Namespace) -> WeightGrid:
     """Return the grid that is asked for; the scale of MBR decisions is its last axis."""
-    from decoding.corpus.scales import ACOUSTIC, LANGUAGE, WORDS, find_feature, weights_of
     from decoding.tasks.tune import Axis, WeightGrid
     from lattices.formats.weights import read_weights
+    from lattices.spaces.scales import ACOUSTIC, LANGUAGE, WORDS, find_feature, weights_of
 
     axes: list[Axis] = []
     if arguments.acoustic_scale:

@@ -301,9 +301,13 @@ def _run_sweep(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
 def _run_genres(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
     from decoding.cli.output.breakdown import group_by
     from decoding.cli.output.study import genres_report
+    from fstmetrics.statistics.breakdown import LENGTH, grouping
     from fstmetrics.statistics.human import short_names
     from fstmetrics.statistics.studies.genres import genre_mixing
 
+    if arguments.by != LENGTH:
+        # what is wrong with it is better said before scoring
+        grouping(arguments.by)
     metrics = parse_metric_options(arguments)
     systems, _ = read_systems(
         arguments, metrics, arguments.paths, keep=False, sentences=arguments.by == "length"
@@ -334,9 +338,15 @@ def _run_deletion(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel
     from decoding.cli.output.study import deletion_panels, deletion_report
     from fstmetrics.contract import corpus_stats
     from fstmetrics.statistics.human import short_names
-    from fstmetrics.statistics.studies.silence import Outputs
+    from fstmetrics.statistics.studies.silence import Outputs, check_share
     from fstmetrics.statistics.systems import pair_matrices
+    from lattices.errors import OptionError
 
+    if not arguments.attack:
+        for share in arguments.share:
+            check_share(share)
+        if len(arguments.paths) < 2:
+            raise OptionError("agreement needs two systems or more; --attack needs one")
     metrics = parse_metric_options(arguments)
     systems, references = read_systems(arguments, metrics, arguments.paths, sentences=True)
     names = short_names([system.name for system in systems])
@@ -436,7 +446,7 @@ def _run_disagreements(arguments: argparse.Namespace) -> tuple[Report, Sequence[
 
     metrics = parse_metric_options(arguments)
     if len(metrics) != 2:
-        arguments.parser.error(f"--metric: {len(metrics)} metrics, expected two")
+        arguments.parser.error(f"--metric: expected two different metrics, not {len(metrics)}")
     said: dict[tuple[str, str], float] = {}
     files = {path: path for path in dict.fromkeys(arguments.paths)}
     if arguments.human is not None:

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding import mbr
-from decoding.corpus.scales import Scales, count_words, weights_of
 from decoding.tasks.tune import Axis, WeightGrid, tune_weights
 from fstmetrics import WER, corpus_score
 from lattices import Lattice, read, write
 from lattices.algorithms import best_words
 from lattices.errors import OptionError
 from lattices.formats.weights import read_weights
+from lattices.spaces.scales import Scales, count_words, weights_of
 from tests.decoding.cli.commandline import command, words
 
 run = command("tune")

@@ -11,11 +11,14 @@ from decoding.training.learner import TrainingWarning
 from decoding.training.learners import LEARNERS
 from decoding.training.loop import DecoderLoop
 from decoding.training.mert import MERT
+from decoding.training.pro import PRO
 from fstmetrics import BLEU, WER
 from fstmetrics.contract import quality
+from lattices import Lattice
 from lattices.algorithms import best
 from lattices.errors import OptionError
-from tests.decoding.training.learner_laws import UNIFORM, Counter, noisy
+from lattices.spaces.features import MissingWeightWarning
+from tests.decoding.training.learner_laws import BIGRAMS, UNIFORM, Counter, noisy
 
 #: for short fits
 SHORT = {
@@ -163,3 +166,44 @@ def test_a_loop_chooses_by_what_is_held_out(tmp_path):
     assert made().run(references, WER(), dev=dev, checkpoint=tmp_path / "run") == weights
     with pytest.raises(OptionError, match="has other spaces held out"):
         made().run(references, WER(), checkpoint=tmp_path / "run")
+
+
+def test_a_function_sees_every_round_and_may_end_the_fit(tmp_path):
+    spaces, references = noisy("lattice")
+    rounds = []
+    whole = PRO(start=UNIFORM, rounds=4).fit(spaces, references, BIGRAMS, on_round=rounds.append)
+    assert rounds == list(whole.history)
+
+    path = tmp_path / "run.json"
+    short = PRO(start=UNIFORM, rounds=4).fit(
+        spaces, references, BIGRAMS, checkpoint=path, on_round=lambda each: each.number == 2
+    )
+    assert [each.weights for each in short.history] == [each.weights for each in rounds[:2]]
+    assert short.finished
+    assert short.weights == short.chosen.weights
+    assert PRO.load(path).weights == short.weights
+    assert PRO.load(path).finished
+
+    def fail(each):
+        raise RuntimeError("no more")
+
+    learner = PRO(start=UNIFORM, rounds=4)
+    with pytest.raises(RuntimeError, match="no more"):
+        learner.fit(spaces, references, BIGRAMS, on_round=fail)
+    assert len(learner.history) == 1
+    assert learner.fit(spaces, references, BIGRAMS).weights == whole.weights
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_segments_may_have_other_features(name):
+    """A feature that a segment does not have is 0 there; one without a start begins at 0."""
+    spaces, references = noisy("lattice")
+    one = Lattice.from_arcs(
+        [(0, 1, "right", 0.0, {"x": 1.0, "more": 0.5}), (0, 1, "wrong", 0.0, {"more": 1.0})],
+        finals=[1],
+    )
+    learner = LEARNERS.get(name)(start=UNIFORM, seed=1, **SHORT[name])
+    with pytest.warns(MissingWeightWarning, match="no weight to start with for the features more"):
+        learner.fit([*spaces, one], [*references, ["right right"]], METRICS[1], progress=False)
+    assert set(learner.weights) == {"x", "y", "z", "more"}
+    assert learner.began.weights["more"] == 0.0

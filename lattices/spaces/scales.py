@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decoding.corpus.features import column_of_words
 from lattices.arrays import floats
 from lattices.errors import OptionError, argument
 from lattices.spaces import Lattice, NBest, Space
-from lattices.spaces.features import add_feature
+from lattices.spaces.features import add_feature, feature_column
 
 #: the feature that counts words, as HTK and SRILM have it
 WORDS = "words"
@@ -35,7 +34,7 @@ def count_words(space: Space) -> Space:
     if isinstance(space, NBest):
         return add_feature(space, WORDS, floats(np.diff(space.offset)))
     labels = space.label if isinstance(space, Lattice) else space.symbol
-    return add_feature(space, WORDS, column_of_words(space, np.ones(int((labels > 0).sum()))))
+    return add_feature(space, WORDS, feature_column(space, np.ones(int((labels > 0).sum()))))
 
 
 def weights_of(space: Space) -> dict[str, float]:
