@@ -20,6 +20,7 @@ from decoding.cli.running import (
     check_running,
     explain_unscored,
     file_stamps,
+    join_recordings,
     oracle_heading,
     scores_table,
     segments_line,
@@ -69,6 +70,7 @@ examples:
 """
 OPTIONS = """\
 @inputs SPACES
+@join
 @references
 @metrics = grr wer  ; the expectation of the first one decides, unless the method has an objective
     of its own, the others score
@@ -109,6 +111,15 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
+    if arguments.join and (arguments.systems or arguments.evidence):
+        arguments.parser.error("--join is for SPACES alone, without --systems and --evidence")
+    if arguments.join:
+        check_inputs(arguments, "SPACES")
+    with join_recordings(arguments) as lost:
+        return _choose_input(arguments) or int(lost)
+
+
+def _choose_input(arguments: argparse.Namespace) -> int:
     arguments.systems = arguments.systems or []
     option, combined = "read.format", bool(arguments.systems)
     if not arguments.paths and combined:

@@ -22,6 +22,7 @@ from decoding.cli.running import (
     check_one_sentence,
     check_running,
     explain_unscored,
+    join_recordings,
     oracle_heading,
     scores_table,
     stamp_of,
@@ -86,6 +87,7 @@ examples:
 """
 OPTIONS = """\
 @inputs LATTICES
+@join
 @references
 @metrics = grr wer  ; the first one searches, the others score what it finds
 @search
@@ -165,6 +167,11 @@ def _check_breakdown(arguments: argparse.Namespace) -> bool:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     check_inputs(arguments, "LATTICES")
+    with join_recordings(arguments) as lost:
+        return _search(arguments) or int(lost)
+
+
+def _search(arguments: argparse.Namespace) -> int:
     check_running(arguments)
     _check_curve(arguments)
     if arguments.corpus:
