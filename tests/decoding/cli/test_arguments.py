@@ -36,6 +36,9 @@ RUNNING = "how a corpus is run, not what is found"
 SHOWN = "what is shown, not what is found"
 #: options of all commands that Python does not share, and why
 SHELL_ONLY = {
+    "join": "lattices.concatenate",
+    "decimals": "digits of what is printed",
+    "fractions": "as --decimals",
     "help": SHOWN,
     "quiet": SHOWN,
     "verbose": SHOWN,
