@@ -105,7 +105,11 @@ ROOMS = {
     "fstmetrics.similarity": {"fstmetrics.alignment", "fstmetrics.ngram"},
     "fstmetrics.alignment": {"fstmetrics.similarity"},
     "fstmetrics.ngram": {"fstmetrics.external", "fstmetrics.similarity"},
-    "fstmetrics.statistics": {"fstmetrics.alignment", "fstmetrics.ngram"},
+    "fstmetrics.statistics": {
+        "fstmetrics.alignment",
+        "fstmetrics.ngram",
+        "fstmetrics.normalisation",
+    },
     "decoding.extraction": set(),
     "decoding.minimum_risk": {"decoding.corpus", "decoding.extraction"},
     "decoding.training": {"decoding.extraction"},

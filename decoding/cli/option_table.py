@@ -40,7 +40,7 @@ LINES = ("tsv", "jsonl", *SENTENCES, *TABULAR)
 FORMATS = ("table", "tsv", "json", "latex", "markdown", *TABULAR)
 
 #: tests of significance
-TESTS = ("bootstrap", "randomization", "sign", "sign-substitution")
+TESTS = ("bootstrap", "randomization", "sign", "sign-substitution", "mapsswe")
 #: options that several commands have; ``<what>``, ``<default>`` and ``<note>`` are what a line that
 #: names them has in the places of the value's name, the default and the help
 SHARED = {
@@ -119,6 +119,10 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 --samples N: whole number = <default>  number of bootstrap resamples <note>
 --seed S: seed = 0  random seed, from 0 on
 --level X: level = 0.95  confidence level of intervals
+""",
+    "blocks": """
+--blocks GROUP  resample blocks of segments that depend on one another, instead of segments: speaker
+    (the id up to the first - or _), a FILE of 'id group', or a regular expression for ids
 """,
     "breakdown": """
 --by GROUP  also write the scores of groups of segments: speaker (the id up to the first - or _),

@@ -16,6 +16,7 @@ from decoding.cli.option_table import SENTENCES, STANDARD, TABULAR
 from decoding.cli.terminal import detail, is_verbose, note, progress, say
 
 if TYPE_CHECKING:
+    from decoding.corpus.actors import Actors
     from decoding.corpus.journal import Journal
     from decoding.corpus.outcomes import Failures
     from decoding.corpus.runner import Done, Failure, Processing, ResumePoint, Segment
@@ -41,14 +42,19 @@ class _Counted(Protocol):
     def failures(self) -> Failures: ...
 
 
-def check_running(arguments: argparse.Namespace) -> None:
-    """Refuse two kinds of workers, and what cannot be resumed."""
+def check_workers(arguments: argparse.Namespace) -> None:
+    """Refuse two kinds of workers."""
     if arguments.dask and arguments.workers > 1:
         arguments.parser.error("--dask and --workers exclude one another")
     if arguments.dask:
         from lattices.optional import require
 
         require("distributed", "dask")
+
+
+def check_running(arguments: argparse.Namespace) -> None:
+    """Refuse two kinds of workers, and what cannot be resumed."""
+    check_workers(arguments)
     if not getattr(arguments, "resume", False):
         return
     if getattr(arguments, "format", None) in TABULAR:
@@ -68,8 +74,9 @@ def corpus_outcomes(
     *,
     first: Callable[[Iterator[Segment]], None] | None = None,
     earlier: ResumePoint | None = None,
+    actors: Actors | None = None,
 ) -> Iterator[Iterator[Done[R] | Failure]]:
-    """Do a task as the arguments say, with progress on a terminal."""
+    """Do a task as the arguments say, or by actors, with progress on a terminal."""
     from decoding.corpus.runner import Failure, Inputs
     from decoding.corpus.runner import run as run_corpus
 
@@ -79,14 +86,15 @@ def corpus_outcomes(
         _tell_inputs(inputs.files, arguments)
     with ExitStack() as stack:
         cluster: dict[str, Any] = {"workers": arguments.workers}
-        if arguments.dask:
+        if actors is not None:
+            cluster = {"workers": actors.workers, "executor": actors}
+            inputs.shared_files = actors.can_open(inputs.files)
+        elif arguments.dask:
             from decoding.corpus.dask import dask_executor
 
-            def say_so(seconds: float) -> None:
-                where = f"the Dask scheduler {arguments.dask!r}"
-                say(f"{where} has no workers: waiting for one, up to {seconds:.0f} s")
-
-            executor = stack.enter_context(dask_executor(arguments.dask, say_so))
+            executor = stack.enter_context(
+                dask_executor(arguments.dask, lambda seconds: say_waiting(arguments, seconds))
+            )
             cluster = {"workers": executor.workers, "executor": executor}
             inputs.shared_files = executor.can_open(inputs.files)
         shown = stack.enter_context(progress(inputs.bytes, wanted=not arguments.quiet))
@@ -118,6 +126,12 @@ def corpus_outcomes(
                 say(f"warning: {problem}")
 
         yield watched()
+
+
+def say_waiting(arguments: argparse.Namespace, seconds: float) -> None:
+    """Say that a cluster has no workers yet."""
+    where = f"the Dask scheduler {arguments.dask!r}"
+    say(f"{where} has no workers: waiting for one, up to {seconds:.0f} s")
 
 
 def _tell_inputs(files: Sequence[str], arguments: argparse.Namespace) -> None:

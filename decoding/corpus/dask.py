@@ -28,14 +28,14 @@ class DaskExecutor(Executor):
     """
 
     def __init__(self, client: Any) -> None:
-        self._client = client
+        self.client = client
         self._callable: Callable[..., Any] | None = None
         self._sent: Any = None
 
     @property
     def workers(self) -> int:
         """How many batches the cluster works on at a time."""
-        return sum(self._client.nthreads().values())
+        return sum(self.client.nthreads().values())
 
     def can_open(self, files: Iterable[str]) -> bool:
         """Tell whether every worker sees these files as this process does, by size and time.
@@ -45,14 +45,14 @@ class DaskExecutor(Executor):
         wanted = {file: _looks(file) for file in files}
         if None in wanted.values():
             return False
-        seen = self._client.run(_all_look, wanted)
+        seen = self.client.run(_all_look, wanted)
         return bool(seen) and all(seen.values())
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Send a call away; the result is fetched when it is asked for."""
         if fn is not self._callable:
-            self._callable, self._sent = fn, self._client.submit(_itself, fn, pure=False)
-        return _Fetched(self._client.submit(_call, self._sent, args, kwargs, pure=False))
+            self._callable, self._sent = fn, self.client.submit(_itself, fn, pure=False)
+        return _Fetched(self.client.submit(_call, self._sent, args, kwargs, pure=False))
 
 
 class _Fetched(Future[Any]):
@@ -66,12 +66,24 @@ class _Fetched(Future[Any]):
         distributed = require("distributed", "dask")
         try:
             return self._future.result(timeout)
-        except (distributed.KilledWorker, distributed.CancelledError) as problem:
+        except (distributed.KilledWorker, distributed.CancelledError, OSError) as problem:
+            raise BrokenExecutor(str(problem)) from problem
+        except ValueError as problem:
+            if "Actor was lost" not in str(problem):
+                raise
             raise BrokenExecutor(str(problem)) from problem
 
     def cancel(self) -> bool:
-        self._future.cancel()
+        # what an actor was asked for cannot be taken back
+        cancel = getattr(self._future, "cancel", None)
+        if cancel is not None:
+            cancel()
         return True
+
+
+def fetched(future: Any) -> Future[Any]:
+    """Return a future of the cluster, or an actor's, as one of the standard library."""
+    return _Fetched(future)
 
 
 def _itself(value: Any) -> Any:

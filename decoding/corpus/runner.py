@@ -272,7 +272,7 @@ def _work_batch(
             results: Any = pool._result_queue
 
             def submit_held(batch: Batch) -> Future[_Worked]:
-                with _hold_signals():
+                with hold_signals():
                     submitted = pool.submit(_employ_pool, batch)
                 if len(pool._processes) == workers:
                     # if a worker dies while it writes, the end of the others tells the reader that
@@ -327,7 +327,7 @@ _work: _Work
 
 
 @contextmanager
-def _hold_signals() -> Iterator[None]:
+def hold_signals() -> Iterator[None]:
     """Defer signals: an exception raised during a fork is lost."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -346,12 +346,17 @@ def _ending() -> list[signal.Signals]:
 
 def _employ(work: _Work, end: Connection) -> None:
     """Make a worker process ready: the task comes once, not with every batch."""
-    import threading
-
     global _work
     _work = work
-    # a signal ends a worker without a word: the parent has its own to say; what the parent ignores,
-    # as nohup has it do, ends neither
+    set_up_worker(end)
+
+
+def set_up_worker(end: Connection) -> None:
+    """Let a worker process end with its parent, and by signals without a word."""
+    import threading
+
+    # the parent has its own to say of a signal; what the parent ignores, as nohup has it do, ends
+    # neither
     ending = _ending()
     for number in ending:
         signal.signal(number, signal.SIG_DFL)

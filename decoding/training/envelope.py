@@ -7,7 +7,8 @@ hypothesis, whatever the size of the space.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -267,17 +268,113 @@ class Turns(NamedTuple):
     change: FloatColumn
 
 
-class EnvelopeCorpus:
-    """Spaces with their evaluators, made ready for many lines of weights.
+class Changes(NamedTuple):
+    """How the statistics of spaces change along a line, those of space after space.
 
-    The features of all spaces stand in one sparse matrix, so that a line costs one product; and
-    the statistics of a sentence are computed once, however often it is best. Lines are searched in
-    ``workers`` threads.
+    Attributes
+    ----------
+    first : float64 array, one row a space
+        The statistics far to the left, before all turns.
+    place : int column
+        The space of each turn.
+    step, change
+        As of :class:`Turns`, from left to right for each space.
+    """
+
+    first: FloatColumn
+    place: Array
+    step: FloatColumn
+    change: FloatColumn
+
+
+class LineCorpus(ABC):
+    """Spaces to be searched along many lines of weights, wherever they are.
 
     Attributes
     ----------
     names : tuple of str
         The features of all spaces, in the order of their first occurrence.
+    metric : Metric
+        That of the evaluators.
+    """
+
+    names: tuple[str, ...]
+    metric: Metric
+
+    @property
+    @abstractmethod
+    def deviations(self) -> FloatColumn:
+        """How much each feature varies among the hypotheses of one space.
+
+        The root of the mean variance over spaces: of the entries of a list, and of 32 random
+        paths of a lattice or a forest, all of them equally likely. The draw is always the same.
+        """
+
+    @abstractmethod
+    def changes(self, weights: Weights, direction: Weights) -> Changes:
+        """Return how the statistics of each space change along a line."""
+
+    @abstractmethod
+    def stats(self, weights: Weights) -> FloatColumn:
+        """Return one row of statistics for each space's best sentence under the weights."""
+
+    def vector(self, weights: Weights) -> FloatColumn:
+        """Return weights in the order of :attr:`names`."""
+        return weight_vector(weights, self.names)
+
+    def mapping(self, vector: FloatColumn) -> dict[str, float]:
+        """Return weights by name."""
+        return dict(zip(self.names, vector.tolist(), strict=True))
+
+    def turns(self, weights: Weights, direction: Weights) -> Turns:
+        """Return where the statistics of the corpus change along a line, and how."""
+        found = self.changes(weights, direction)
+        order = np.argsort(found.step, kind="stable")
+        base = floats(found.first.sum(axis=0))
+        return Turns(base, floats(found.step[order]), floats(found.change[order]))
+
+    def score(self, weights: Weights) -> float:
+        """Return the metric of the best sentences under the weights, ties as of ``best``."""
+        return self.metric.score(self.stats(weights).sum(axis=0))
+
+
+@dataclass
+class Variation:
+    """How much features vary, summed up over spaces: see :attr:`LineCorpus.deviations`."""
+
+    rng: np.random.Generator
+    spaces: int
+    total: FloatColumn
+    square: FloatColumn
+
+    @classmethod
+    def none(cls, features: int) -> Variation:
+        """Return the sums over no space."""
+        return cls(np.random.default_rng(0), 0, np.zeros(features), np.zeros(features))
+
+    def add(self, space: Space, rows: FeatureMatrix) -> None:
+        """Add a space that has these rows of features."""
+        if not isinstance(space, NBest):
+            rows = path_rows(space, self.rng) @ rows
+        dense = rows.toarray()
+        self.total += dense.var(axis=0)
+        self.square += np.square(dense).mean(axis=0)
+        self.spaces += 1
+
+    @property
+    def deviations(self) -> FloatColumn:
+        """The root of the mean variance."""
+        # a feature that is always the same varies by rounding alone
+        real = self.total > 1e-18 * self.square
+        return floats(np.sqrt(np.where(real, self.total, 0.0) / self.spaces))
+
+
+class EnvelopeCorpus(LineCorpus):
+    """Spaces with their evaluators, made ready for many lines of weights.
+
+    The features of all spaces stand in one sparse matrix, so that a line costs one product; and
+    the statistics of a sentence are computed once, however often it is best. Lines are searched in
+    ``workers`` threads. ``names`` are more features than those of the spaces, if it is given.
 
     Examples
     --------
@@ -298,6 +395,7 @@ class EnvelopeCorpus:
         *,
         earlier: EnvelopeCorpus | None = None,
         workers: int = 1,
+        names: Sequence[str] | None = None,
     ) -> None:
         if len(spaces) != len(evaluators):
             raise OptionError(f"{len(spaces)} spaces, but {len(evaluators)} evaluators")
@@ -306,9 +404,10 @@ class EnvelopeCorpus:
         self._workers = workers
         self.spaces = tuple(spaces)
         self.evaluators = tuple(evaluators)
+        self.metric = self.evaluators[0].metric
         if any(evaluator.metric != self.metric for evaluator in self.evaluators):
             raise OptionError("the evaluators of a corpus are all of one metric")
-        self.names = tuple(dict.fromkeys(chain.from_iterable(s.feature_names for s in spaces)))
+        self.names = feature_names_of(spaces) if names is None else tuple(names)
         column = {name: place for place, name in enumerate(self.names)}
         rows = [feature_rows(space) for space in spaces]
         blocks = [
@@ -325,62 +424,39 @@ class EnvelopeCorpus:
             known = SentenceStats(self.spaces, self.evaluators)
         self._stats: SentenceStats = known
 
-    @property
-    def metric(self) -> Metric:
-        """The metric of the evaluators."""
-        return self.evaluators[0].metric
-
     @cached_property
     def deviations(self) -> FloatColumn:
-        """How much each feature varies among the hypotheses of one space.
+        found = Variation.none(len(self.names))
+        self.add_variation(found, range(len(self.spaces)))
+        return found.deviations
 
-        The root of the mean variance over spaces: of the entries of a list, and of 32 random
-        paths of a lattice or a forest, all of them equally likely. The draw is always the same.
-        """
-        rng = np.random.default_rng(0)
-        total, square = np.zeros((2, len(self.names)))
-        for space, (begin, end) in zip(self.spaces, pairwise(self._offset), strict=True):
-            rows = self._features[begin:end]
-            if not isinstance(space, NBest):
-                rows = path_rows(space, rng) @ rows
-            dense = rows.toarray()
-            total += dense.var(axis=0)
-            square += np.square(dense).mean(axis=0)
-        # a feature that is always the same varies by rounding alone
-        total[total <= 1e-18 * square] = 0.0
-        return floats(np.sqrt(total / len(self.spaces)))
-
-    def vector(self, weights: Weights) -> FloatColumn:
-        """Return weights in the order of :attr:`names`."""
-        return weight_vector(weights, self.names)
-
-    def mapping(self, vector: FloatColumn) -> dict[str, float]:
-        """Return weights by name."""
-        return dict(zip(self.names, vector.tolist(), strict=True))
+    def add_variation(self, found: Variation, places: Iterable[int]) -> None:
+        """Add how much features vary in some of the spaces."""
+        for place in places:
+            begin, end = self._offset[place : place + 2]
+            found.add(self.spaces[place], self._features[begin:end])
 
     def envelopes(self, weights: Weights, direction: Weights) -> Envelopes:
         """Return the envelopes of the spaces."""
         return self._rows.envelopes(self.vector(weights), self.vector(direction), self._workers)
 
-    def turns(self, weights: Weights, direction: Weights) -> Turns:
-        """Return where the statistics of the corpus change along a line, and how."""
+    def changes(self, weights: Weights, direction: Weights) -> Changes:
         found = self.envelopes(weights, direction)
         table, step = self._stats.rows(found), found.left
         first = np.isneginf(step)
         change = table[1:] - table[:-1]
         # neighbouring segments with equal statistics are merged
-        real = ~first[1:] & change.any(axis=1)
-        step, change = step[1:][real], change[real]
-        order = np.argsort(step, kind="stable")
-        return Turns(floats(table[first].sum(axis=0)), floats(step[order]), floats(change[order]))
+        real = np.flatnonzero(~first[1:] & change.any(axis=1))
+        place = (first.cumsum() - 1)[1:][real]
+        return Changes(floats(table[first]), place, floats(step[1:][real]), floats(change[real]))
 
     def stats(self, weights: Weights) -> FloatColumn:
-        """Return one row of statistics for each space's best sentence under the weights."""
         return self._stats.rows(self.envelopes(weights, np.zeros(len(self.names))))
 
-    def score(self, weights: Weights) -> float:
-        """Return the metric of the best sentences under the weights, ties as of ``best``."""
-        return self.metric.score(self.stats(weights).sum(axis=0))
+
+def feature_names_of(spaces: Iterable[Any]) -> tuple[str, ...]:
+    """Return the features of all spaces, in the order of their first occurrence."""
+    return tuple(dict.fromkeys(chain.from_iterable(space.feature_names for space in spaces)))
 
 
 def path_rows(space: Lattice | Forest, rng: np.random.Generator) -> FeatureMatrix:

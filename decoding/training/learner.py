@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
-from typing import Any, ClassVar, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
 from decoding.plain_json import check_seal, read_json, seal_json
-from decoding.training.envelope import EnvelopeCorpus
+from decoding.training.envelope import EnvelopeCorpus, LineCorpus
 from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import METRIC, quality
 from fstmetrics.references import Reference
@@ -34,6 +34,9 @@ from lattices.records import show
 from lattices.registry import name_plugin
 from lattices.spaces import Space
 from lattices.spaces.arguments import SPACES, check_filled
+
+if TYPE_CHECKING:
+    from decoding.training.training_corpus import LearnerCorpus
 
 #: spaces to choose a round by, and the references of each
 HeldOut = tuple[Iterable[Space], Iterable[Iterable[Reference]]]
@@ -54,7 +57,11 @@ class TrainingTask:
         What was held out, if anything.
     digest : str
         A name for all of it, by which a checkpoint knows its task again.
+    is_sharded : bool
+        Whether other processes hold the spaces.
     """
+
+    is_sharded: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -74,17 +81,38 @@ class TrainingTask:
         if not self.spaces:
             raise OptionError("there are no spaces to train on")
         check_filled(self.spaces)
+        self._set_up(metric, listed, [describe_space(space) for space in self.spaces], dev)
+
+    def _set_up(
+        self,
+        metric: Metric,
+        references: Iterable[Iterable[Reference]],
+        described: Sequence[tuple[Any, ...]],
+        dev: HeldOut | None,
+    ) -> None:
+        """Set what does not depend on where the spaces are."""
+        listed = [tuple(some) for some in references]
         self.metric = metric
         self.evaluators: tuple[Evaluator, ...] = tuple(metric.against(some) for some in listed)
-        sizes = [(space.id, len(space.score), *_feature_range(space)) for space in self.spaces]
         texts = [[repr(each) for each in some] for some in listed]
-        named = [str(metric), sizes, texts]
+        named = [str(metric), described, texts]
         self.dev: EnvelopeCorpus | None = None
         if dev is not None:
             held_out: TrainingTask = TrainingTask(*dev, metric)
             self.dev = EnvelopeCorpus(held_out.spaces, held_out.evaluators)
             named.append(held_out.digest)
         self.digest: str = sha256(json.dumps(named).encode()).hexdigest()
+
+    def lines(self, earlier: LineCorpus | None = None, workers: int = 1) -> LineCorpus:
+        """Return the spaces, to be searched along lines; what ``earlier`` ones know stays."""
+        known = earlier if isinstance(earlier, EnvelopeCorpus) else None
+        return EnvelopeCorpus(self.spaces, self.evaluators, earlier=known, workers=workers)
+
+    def columns(self, judge: str | None, brevity: str) -> LearnerCorpus:
+        """Return the spaces, to be weighted, with a judge of single sentences."""
+        from decoding.training.training_corpus import LearnerCorpus
+
+        return LearnerCorpus(self, judge, brevity)
 
     def score_held_out(self, weights: Mapping[str, float]) -> float | None:
         """Return the metric on the held-out spaces under weights; a missing weight is 0."""
@@ -100,13 +128,14 @@ def _check_lists(references: Iterable[Iterable[Reference]]) -> Iterator[Iterable
         yield some
 
 
-def _feature_range(space: Space) -> tuple[int, float, float]:
-    """Return what tells features apart and does not depend on how they are stored."""
+def describe_space(space: Space) -> tuple[Any, ...]:
+    """Return what tells spaces apart and does not depend on how features are stored."""
     if space.features is None:
-        return 0, 0.0, 0.0
+        return space.id, len(space.score), 0, 0.0, 0.0
     values = space.features.data
     used = int(np.count_nonzero(values))
-    return used, float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    least, most = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    return space.id, len(space.score), used, least, most
 
 
 L = TypeVar("L", bound="Learner")
@@ -223,6 +252,8 @@ class Learner(ABC):
     """
 
     name: ClassVar[str]
+    #: whether other processes may hold the spaces (:mod:`decoding.training.shards`)
+    in_shards: ClassVar[bool] = False
     start: Mapping[str, float] | None = None
     seed: int = 0
     #: after a fit those of the best round, :attr:`chosen`; names that no space has keep the weights
@@ -332,6 +363,19 @@ class Learner(ABC):
             If all rounds are worse than the start.
         """
         task = TrainingTask(spaces, references, metric, dev)
+        return self.fit_task(task, checkpoint=checkpoint, progress=progress)
+
+    def fit_task(
+        self: L,
+        task: TrainingTask,
+        *,
+        checkpoint: PathLike | None = None,
+        progress: bool = True,
+    ) -> L:
+        """Train as :meth:`fit` does, to a task whose spaces may be elsewhere."""
+        metric = task.metric
+        if task.is_sharded and not self.in_shards:
+            raise OptionError(f"{self.name} trains in one process, and the spaces are in others")
         if self.finished:
             self._change(lambda: self._begin(task))
         elif self._task != task.digest:
@@ -416,7 +460,7 @@ class Learner(ABC):
                 f"kept: {metric} of {where} was {_show(began.decisive)} at the start, and at "
                 f"best {_show(best.decisive)}, after round {best.number}",
                 TrainingWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _change(self, act: Callable[[], T]) -> T:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from decoding.training.envelope import EnvelopeCorpus
+from decoding.training.envelope import EnvelopeCorpus, LineCorpus
 from decoding.training.learner import Learner, TrainingTask
 from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import quality, scores_of
@@ -47,7 +47,7 @@ class LineOptimum:
 
 
 def line_search(
-    spaces: Sequence[Space] | EnvelopeCorpus,
+    spaces: Sequence[Space] | LineCorpus,
     evaluators: Sequence[Evaluator] | None,
     weights: Weights,
     direction: Weights,
@@ -71,10 +71,10 @@ def line_search(
     >>> found.step, found.score, found.interval, found.start_score
     (2.2, 0.0, (2.0, inf), 1.0)
     """
-    if isinstance(spaces, EnvelopeCorpus):
+    if isinstance(spaces, LineCorpus):
         if evaluators is not None:
             raise OptionError("a corpus made ready has its evaluators already")
-        corpus = spaces
+        corpus: LineCorpus = spaces
     elif evaluators is None:
         raise OptionError("spaces need an evaluator each")
     else:
@@ -211,6 +211,7 @@ class MERT(Learner):
     """
 
     name: ClassVar[str] = "mert"
+    in_shards: ClassVar[bool] = True
     restarts: int = 4
     spread: float = 1.0
     random_directions: int = 20
@@ -220,7 +221,8 @@ class MERT(Learner):
     fixed: Iterable[str] = ()
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     workers: int = 1
-    _corpus: EnvelopeCorpus | None = field(init=False, default=None, repr=False)
+    _corpus: LineCorpus | None = field(init=False, default=None, repr=False)
+    _evaluators: Any = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
@@ -239,7 +241,7 @@ class MERT(Learner):
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what a checkpoint has."""
-        return {**self.__dict__, "_corpus": None}
+        return {**self.__dict__, "_corpus": None, "_evaluators": None}
 
     def begin(self, task: TrainingTask) -> float:
         """Begin with the present weights, as far as bounds allow."""
@@ -307,19 +309,18 @@ class MERT(Learner):
         mean *= np.linalg.norm([self.weights[name] for name in names])
         return {**self.weights, **dict(zip(names, mean.tolist(), strict=True))}
 
-    def _ready(self, task: TrainingTask) -> EnvelopeCorpus:
-        if self._corpus is None or self._corpus.evaluators is not task.evaluators:
-            self._corpus = EnvelopeCorpus(
-                task.spaces, task.evaluators, earlier=self._corpus, workers=self.workers
-            )
+    def _ready(self, task: TrainingTask) -> LineCorpus:
+        if self._corpus is None or self._evaluators is not task.evaluators:
+            self._corpus = task.lines(self._corpus, self.workers)
+            self._evaluators = task.evaluators
         return self._corpus
 
-    def _coordinates(self, corpus: EnvelopeCorpus) -> FloatColumn:
+    def _coordinates(self, corpus: LineCorpus) -> FloatColumn:
         """Return one direction for each weight that is free to move."""
         free = [name not in self.fixed for name in corpus.names]
         return np.eye(len(free))[np.array(free, dtype=np.bool_)]
 
-    def _scale(self, corpus: EnvelopeCorpus) -> FloatColumn:
+    def _scale(self, corpus: LineCorpus) -> FloatColumn:
         """Return how far each weight must go to matter: one over its feature's deviation.
 
         0 for weights that are fixed and for features that do not vary.
@@ -329,7 +330,7 @@ class MERT(Learner):
         return np.divide(1.0, deviations, out=np.zeros(len(deviations)), where=matters)
 
     def _directions(
-        self, corpus: EnvelopeCorpus, kept: Sequence[Sequence[float]]
+        self, corpus: LineCorpus, kept: Sequence[Sequence[float]]
     ) -> Iterator[FloatColumn]:
         yield from (np.array(direction) for direction in kept)
         scale = self._scale(corpus)
@@ -338,7 +339,7 @@ class MERT(Learner):
                 yield scale * self.random.standard_normal(len(scale))
 
     def _step(
-        self, corpus: EnvelopeCorpus, here: FloatColumn, score: float, direction: FloatColumn
+        self, corpus: LineCorpus, here: FloatColumn, score: float, direction: FloatColumn
     ) -> tuple[FloatColumn, float]:
         """Return better weights along a direction, with the metric that they really have."""
         steps = self._bound_steps(corpus, here, direction)
@@ -348,18 +349,18 @@ class MERT(Learner):
         moved = self._clip_to_bounds(corpus, here + found.step * direction)
         return moved, corpus.score(moved)
 
-    def _limits(self, corpus: EnvelopeCorpus) -> tuple[FloatColumn, FloatColumn]:
+    def _limits(self, corpus: LineCorpus) -> tuple[FloatColumn, FloatColumn]:
         pairs = [self.bounds.get(name, (None, None)) for name in corpus.names]
         low = [-np.inf if pair[0] is None else pair[0] for pair in pairs]
         high = [np.inf if pair[1] is None else pair[1] for pair in pairs]
         return np.array(low), np.array(high)
 
-    def _clip_to_bounds(self, corpus: EnvelopeCorpus, weights: FloatColumn) -> FloatColumn:
+    def _clip_to_bounds(self, corpus: LineCorpus, weights: FloatColumn) -> FloatColumn:
         fixed = np.array([name in self.fixed for name in corpus.names], dtype=np.bool_)
         return np.where(fixed, weights, np.clip(weights, *self._limits(corpus)))
 
     def _bound_steps(
-        self, corpus: EnvelopeCorpus, here: FloatColumn, direction: FloatColumn
+        self, corpus: LineCorpus, here: FloatColumn, direction: FloatColumn
     ) -> tuple[float, float]:
         """Return the least and the greatest step that keep all weights within their bounds."""
         low, high = self._limits(corpus)
@@ -389,7 +390,7 @@ class MERT(Learner):
         factor: float = 2.0 ** np.rint(np.log2(wanted / length))
         return here * factor
 
-    def _end_start(self, corpus: EnvelopeCorpus) -> None:
+    def _end_start(self, corpus: LineCorpus) -> None:
         """Note where a start ended, and draw the next, or finish."""
         state = self.state
         state["ends"].append(corpus.mapping(np.array(state["here"])))

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -150,6 +150,12 @@ def highest_entries(nbest: NBest, values: FloatColumn, count: int) -> list[int]:
     return found
 
 
+def _find_constraints(
+    corpus: LearnerCorpus, places: Sequence[int], learner: OnlineLearner, weights: FloatColumn
+) -> list[Constraints]:
+    return learner.find_constraints(corpus, places, weights)
+
+
 @dataclass(kw_only=True, eq=False)
 class OnlineLearner(DocumentLearner):
     """A learner whose weights move after every segment.
@@ -196,6 +202,7 @@ class OnlineLearner(DocumentLearner):
     optimization. ICML 2012.
     """
 
+    in_shards: ClassVar[bool] = True
     epochs: int = 10
     batch: int = 1
     workers: int = 1
@@ -292,7 +299,7 @@ class OnlineLearner(DocumentLearner):
             corpus.judge_within(self.state["document"], decay / (1.0 - decay))
         for begin in range(0, len(order), self.batch):
             places = order[begin : begin + self.batch]
-            found = self.find_constraints(corpus, places, vector)
+            found = corpus.spread(_find_constraints, places, type(self)(**self.options()), vector)
             if corpus.document is not None:
                 for row in corpus.score_best(places, vector):
                     corpus.document = corpus.document.moved(row, decay)

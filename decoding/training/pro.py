@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -17,7 +18,7 @@ from decoding.training.online import minimise
 from decoding.training.training_corpus import LearnerCorpus, row_qualities
 from fstmetrics.contract import nbest_stats
 from lattices.algorithms import k_best
-from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.arrays import Array, FloatColumn, IntColumn, ints
 from lattices.errors import OptionError
 from lattices.spaces import Forest, Lattice, NBest
 from lattices.spaces.features import FeatureMatrix
@@ -46,7 +47,7 @@ def sample_pairs(
     """
     if len(qualities) < 2:
         return ints([]), ints([])
-    drawn = rng.integers(len(qualities), size=(2, candidates))
+    drawn = draw_candidates(len(qualities), rng, candidates)
     apart = qualities[drawn[0]] - qualities[drawn[1]]
     enough = np.flatnonzero((np.abs(apart) >= threshold) & (apart != 0.0))
     if keep == "largest":
@@ -55,6 +56,11 @@ def sample_pairs(
     one, other = drawn[:, chosen]
     is_first = apart[chosen] > 0.0
     return ints(np.where(is_first, one, other)), ints(np.where(is_first, other, one))
+
+
+def draw_candidates(size: int, rng: np.random.Generator, candidates: int) -> Array:
+    """Return pairs of entries of a list, in two rows; nothing is drawn from a single entry."""
+    return rng.integers(size, size=(2, candidates)) if size > 1 else np.empty((2, 0), np.int64)
 
 
 def logistic_loss(differences: FeatureMatrix, weights: FloatColumn) -> tuple[float, FloatColumn]:
@@ -141,6 +147,7 @@ class PRO(DocumentLearner):
     """
 
     name: ClassVar[str] = "pro"
+    in_shards: ClassVar[bool] = True
     own_document: ClassVar[float] = 0.9
     rounds: int = 10
     candidates: int = 5000
@@ -153,10 +160,6 @@ class PRO(DocumentLearner):
     most_iterations: int = 100
     size: int = 100
     rate: float = 0.1
-    _lists: list[NBest] = field(init=False, default_factory=list, repr=False)
-    _rows: list[FeatureMatrix] = field(init=False, default_factory=list, repr=False)
-    _stats: list[FloatColumn] = field(init=False, default_factory=list, repr=False)
-    _decoded: int = field(init=False, default=0, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
@@ -170,15 +173,10 @@ class PRO(DocumentLearner):
         if not 0.0 < self.mix <= 1.0:
             raise OptionError(f"mix is above 0 and at most 1, not {self.mix}")
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickle what a checkpoint has."""
-        return {**super().__getstate__(), "_lists": [], "_rows": [], "_stats": [], "_decoded": 0}
-
     def begin(self, task: TrainingTask) -> float:
         """Begin with the present weights."""
         corpus = self.ready(task)
         self.weights = self.initial_weights(corpus.names)
-        self._lists = []
         self.state = {"round": 0, "decoded": [], "squares": self.square_units()}
         return corpus.score(corpus.vector(self.weights))
 
@@ -193,11 +191,12 @@ class PRO(DocumentLearner):
         here = corpus.vector(self.weights)
         if not all(isinstance(space, NBest) for space in corpus.spaces):
             self.state["decoded"].append(corpus.mapping(here))
-        self._decode(corpus)
+        places = range(len(corpus.spaces))
+        sizes = corpus.spread(_extend_lists, places, self.state["decoded"], self.size)
         units = self.measure(corpus)
         moves = np.flatnonzero(units > 0.0)
         self.open_document(corpus, here)
-        pairs = self._pairs(corpus)
+        pairs = self._pairs(corpus, sizes)
         value = 0.0
         if pairs.shape[0]:
             scaled = csr_array(pairs[:, moves].multiply(1.0 / units[moves]))
@@ -213,49 +212,75 @@ class PRO(DocumentLearner):
         details = {"loss": value, "pairs": pairs.shape[0], "judge": str(corpus.metric)}
         return corpus.score(here), details
 
-    def _pairs(self, corpus: LearnerCorpus) -> FeatureMatrix:
+    def _pairs(self, corpus: LearnerCorpus, sizes: Sequence[int]) -> FeatureMatrix:
         """Return the differences of newly drawn pairs, one row each."""
-        parts = []
-        for space, rows, stats in zip(corpus.spaces, self._rows, self._stats, strict=True):
-            keep = self.keep
-            if keep == "auto":
-                keep = "random" if isinstance(space, Lattice) else "largest"
-            better, worse = sample_pairs(
-                row_qualities(corpus.metric, stats), self.random,
-                candidates=self.candidates, kept=self.kept, threshold=self.threshold,
-                keep=keep,
-            )  # fmt: skip
-            parts.append(rows[better] - rows[worse])
+        options = {"candidates": self.candidates, "kept": self.kept, "threshold": self.threshold}
+        draws = [self.random] * len(sizes)
+        if corpus.is_spread:
+            # each list is drawn from by a generator that stands where the one would have come to
+            for place, size in enumerate(sizes):
+                draws[place] = copy.deepcopy(self.random)
+                draw_candidates(size, self.random, self.candidates)
+        parts = corpus.spread(_draw_pairs, range(len(sizes)), self.keep, options, each=draws)
         return csr_array(vstack(parts, format="csr"))
 
-    def _decode(self, corpus: LearnerCorpus) -> None:
-        """Bring the lists up to date with all weights under which spaces were decoded."""
-        if not self._lists:
-            self._decoded = 0
-            self._lists = [
-                space if isinstance(space, NBest) else NBest.from_hypotheses([], id=space.id)
-                for space in corpus.spaces
-            ]
-            self._rows = [csr_array((0, 0))] * len(self._lists)
-            self._stats = [floats(np.empty((0, len(corpus.metric.stat_names))))] * len(self._lists)
-            self._note(corpus, range(len(self._lists)))
-        graphs = [
-            place for place, space in enumerate(corpus.spaces) if not isinstance(space, NBest)
-        ]
-        for weights in self.state["decoded"][self._decoded :]:
-            vector = corpus.vector(weights)
-            for place in graphs:
-                space = cast("Lattice | Forest", corpus.reweight(place, vector))
-                found = k_best(space, self.size, distinct=True)
-                self._lists[place] = extend_list(self._lists[place], space, found)
-            self._decoded += 1
-        self._note(corpus, graphs)
 
-    def _note(self, corpus: LearnerCorpus, places: Sequence[int]) -> None:
-        """Note features and statistics of lists that have changed."""
+@dataclass
+class _KeptList:
+    """The list that stands for a space, with its features and statistics."""
+
+    nbest: NBest
+    rows: FeatureMatrix = None
+    stats: FloatColumn | None = None
+
+    def note(self, corpus: LearnerCorpus, place: int) -> None:
+        """Note features and statistics of a list that may have changed."""
+        if self.stats is None or len(self.stats) < len(self.nbest):
+            self.stats = nbest_stats(corpus.evaluator(place), self.nbest)
+            self.rows = corpus.widen(feature_rows(self.nbest), self.nbest.feature_names)
+
+
+def _extend_lists(
+    corpus: LearnerCorpus, places: Sequence[int], decoded: Sequence[Mapping[str, float]], size: int
+) -> list[int]:
+    """Extend lists by what is best under all these weights; return how long they are."""
+    known, lists = corpus.kept.get("pro", ([], {}))
+    if known != decoded[: len(known)] or (known and set(lists) != set(places)):
+        known, lists = [], {}
+    if not lists:
         for place in places:
-            nbest, known = self._lists[place], len(self._stats[place])
-            if len(nbest) == known:
+            space = corpus.spaces[place]
+            if not isinstance(space, NBest):
+                space = NBest.from_hypotheses([], id=space.id)
+            lists[place] = _KeptList(space)
+    for weights in decoded[len(known) :]:
+        for place in places:
+            if isinstance(corpus.spaces[place], NBest):
                 continue
-            self._stats[place] = nbest_stats(corpus.evaluator(place), nbest)
-            self._rows[place] = corpus.widen(feature_rows(nbest), nbest.feature_names)
+            space = cast("Lattice | Forest", corpus.reweight(place, corpus.vector(weights)))
+            found = k_best(space, size, distinct=True)
+            lists[place].nbest = extend_list(lists[place].nbest, space, found)
+    for place in places:
+        lists[place].note(corpus, place)
+    corpus.kept["pro"] = list(decoded), lists
+    return [len(lists[place].nbest) for place in places]
+
+
+def _draw_pairs(
+    corpus: LearnerCorpus,
+    places: Sequence[int],
+    draws: Sequence[np.random.Generator],
+    keep: str,
+    options: dict[str, Any],
+) -> list[FeatureMatrix]:
+    """Return the differences of pairs drawn from each list, one row each."""
+    lists = corpus.kept["pro"][1]
+    found = []
+    for place, rng in zip(places, draws, strict=True):
+        chosen = keep
+        if keep == "auto":
+            chosen = "random" if isinstance(corpus.spaces[place], Lattice) else "largest"
+        qualities = row_qualities(corpus.metric, lists[place].stats)
+        better, worse = sample_pairs(qualities, rng, keep=chosen, **options)
+        found.append(lists[place].rows[better] - lists[place].rows[worse])
+    return found

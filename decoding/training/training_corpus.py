@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from decoding.training.envelope import EnvelopeCorpus, feature_rows, path_rows
+from decoding.training.envelope import EnvelopeCorpus, LineCorpus, feature_rows, path_rows
 from decoding.training.learner import Learner, TrainingTask
 from fstmetrics import BLEU, DocumentBLEU, Evaluator, Metric, parse_metric
 from fstmetrics.contract import nbest_stats, scores_of
 from fstmetrics.ngram.bleu import BLEUEvaluator
 from lattices.algorithms import best_words
-from lattices.arrays import FloatColumn, floats
+from lattices.arrays import Array, FloatColumn, floats
 from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.spaces import NBest, Space
 from lattices.spaces.features import FeatureMatrix, widen_rows
+
+#: a function of a corpus, the places of some of its spaces and more, with a result for each
+Spread: TypeAlias = "Callable[..., list[Any]]"
 
 
 def sentence_metric(metric: Metric, judge: str | None = None, brevity: str = "standard") -> Metric:
@@ -75,12 +78,31 @@ class LearnerCorpus:
     """
 
     def __init__(
-        self, task: TrainingTask, judge: str | None = None, brevity: str = "standard"
+        self,
+        task: TrainingTask,
+        judge: str | None = None,
+        brevity: str = "standard",
+        names: Sequence[str] | None = None,
     ) -> None:
         self.spaces = task.spaces
-        self._judged = EnvelopeCorpus(task.spaces, task.evaluators)
+        lines = EnvelopeCorpus(task.spaces, task.evaluators, names=names)
+        self._set_up(task, judge, brevity, lines)
+        self._columns = [
+            np.array([self.number[name] for name in space.feature_names], dtype=np.int32)
+            for space in task.spaces
+        ]
+        self._list_rows: dict[int, FloatColumn] = {}
+        self._qualities: dict[int, FloatColumn] = {}
+
+    def _set_up(
+        self, task: TrainingTask, judge: str | None, brevity: str, lines: LineCorpus
+    ) -> None:
+        """Set what does not depend on where the spaces are."""
+        self._judged = lines
         self._task_evaluators = task.evaluators
-        self.names = self._judged.names
+        self.names = lines.names
+        #: what a learner keeps of the spaces from round to round
+        self.kept: dict[str, Any] = {}
         self.number = {name: place for place, name in enumerate(self.names)}
         self.document: DocumentBLEU | None = None
         self._metric = sentence_metric(task.metric, judge, brevity)
@@ -89,12 +111,25 @@ class LearnerCorpus:
             self._evaluators = tuple(
                 self._metric.against(each.references) for each in task.evaluators
             )
-        self._columns = [
-            np.array([self.number[name] for name in space.feature_names], dtype=np.int32)
-            for space in task.spaces
-        ]
-        self._list_rows: dict[int, FloatColumn] = {}
-        self._qualities: dict[int, FloatColumn] = {}
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether other processes hold the spaces."""
+        return False
+
+    def spread(
+        self,
+        function: Spread,
+        places: Iterable[int],
+        *arguments: Any,
+        each: Sequence[Any] | None = None,
+    ) -> list[Any]:
+        """Return what a function returns for some spaces, computed where they are.
+
+        It is called with a corpus, places in it, what ``each`` has for these, and arguments.
+        """
+        own = () if each is None else (each,)
+        return function(self, list(places), *own, *arguments)
 
     @property
     def metric(self) -> Metric:
@@ -154,12 +189,11 @@ class LearnerCorpus:
 
     def score_best(self, places: Iterable[int], vector: FloatColumn) -> FloatColumn:
         """Return the judge's statistics of the best sentences of some spaces under weights."""
-        return floats(
-            [
-                self._evaluators[place].stats(best_words(self.reweight(place, vector)))
-                for place in places
-            ]
-        )
+        return floats(self.spread(_score_best, places, vector))
+
+    def statistics(self, place: int, words: Sequence[str]) -> FloatColumn:
+        """Return the judge's statistics of a sentence by itself."""
+        return self._evaluators[place].stats(words)
 
     def judge_within(self, statistics: Sequence[float] | FloatColumn, segments: float) -> None:
         """Judge sentences within a document from now on."""
@@ -179,22 +213,57 @@ class LearnerCorpus:
     @cached_property
     def deviations(self) -> FloatColumn:
         """How much each feature varies among the sentences of a space in which it varies."""
-        rng = np.random.default_rng(0)
-        variance, varied, drawn, square, there = np.zeros((5, len(self.names)))
-        for space, columns in zip(self.spaces, self._columns, strict=True):
-            rows = feature_rows(space)
-            if not isinstance(space, NBest):
-                np.add.at(square, columns[rows.indices], np.square(rows.data))
-                np.add.at(there, columns[rows.indices], rows.data != 0.0)
-                rows = csr_array(path_rows(space, rng) @ rows)
-            mean = rows.sum(axis=0) / rows.shape[0]
-            mean_square = rows.multiply(rows).sum(axis=0) / rows.shape[0]
-            local = np.maximum(0.0, mean_square - np.square(mean))
-            # what is always the same varies by rounding alone
-            local[local <= 1e-12 * mean_square] = 0.0
-            variance[columns] += local
-            varied[columns] += local > 0.0
-            drawn[columns] += mean_square
+        found = LearnerVariation.none(len(self.names))
+        self.add_variation(found, range(len(self.spaces)))
+        return found.deviations
+
+    def add_variation(self, found: LearnerVariation, places: Iterable[int]) -> None:
+        """Add how much features vary in some of the spaces."""
+        for place in places:
+            found.add(self.spaces[place], self._columns[place])
+
+
+def _score_best(corpus: LearnerCorpus, places: list[int], vector: FloatColumn) -> list[FloatColumn]:
+    return [
+        corpus.statistics(place, best_words(corpus.reweight(place, vector))) for place in places
+    ]
+
+
+@dataclass
+class LearnerVariation:
+    """How much features vary, summed up over spaces: see :attr:`LearnerCorpus.deviations`."""
+
+    rng: np.random.Generator
+    #: variance, spaces in which it is not 0, mean squares; of what was not drawn as well, and how
+    #: often it is there
+    sums: FloatColumn
+
+    @classmethod
+    def none(cls, features: int) -> LearnerVariation:
+        """Return the sums over no space."""
+        return cls(np.random.default_rng(0), np.zeros((5, features)))
+
+    def add(self, space: Space, columns: Array) -> None:
+        """Add a space whose features have these columns."""
+        variance, varied, drawn, square, there = self.sums
+        rows = feature_rows(space)
+        if not isinstance(space, NBest):
+            np.add.at(square, columns[rows.indices], np.square(rows.data))
+            np.add.at(there, columns[rows.indices], rows.data != 0.0)
+            rows = csr_array(path_rows(space, self.rng) @ rows)
+        mean = rows.sum(axis=0) / rows.shape[0]
+        mean_square = rows.multiply(rows).sum(axis=0) / rows.shape[0]
+        local = np.maximum(0.0, mean_square - np.square(mean))
+        # what is always the same varies by rounding alone
+        local[local <= 1e-12 * mean_square] = 0.0
+        variance[columns] += local
+        varied[columns] += local > 0.0
+        drawn[columns] += mean_square
+
+    @property
+    def deviations(self) -> FloatColumn:
+        """The root of the mean variance, or of the mean square of what was not drawn."""
+        variance, varied, drawn, square, there = self.sums
         found = np.sqrt(variance / np.maximum(1.0, varied))
         missed = (there > 0.0) & (drawn == 0.0)
         found[missed] = np.sqrt(square[missed] / there[missed])
@@ -235,7 +304,7 @@ class CorpusLearner(Learner):
     def ready(self, task: TrainingTask) -> LearnerCorpus:
         """Return the task in columns."""
         if self._corpus is None or not self._corpus.serves(task):
-            self._corpus = LearnerCorpus(task, self.judge, self.brevity)
+            self._corpus = task.columns(self.judge, self.brevity)
         return self._corpus
 
     def measure(self, corpus: LearnerCorpus) -> FloatColumn:

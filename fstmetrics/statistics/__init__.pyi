@@ -13,13 +13,14 @@ from .correlation import (
     kappa as kappa,
     wmt_tau as wmt_tau,
 )
+from .matched_pairs import MatchedPairs as MatchedPairs, matched_pairs as matched_pairs
 from .pairwise import (
     CalibratedAccuracy as CalibratedAccuracy,
     calibrated_accuracy as calibrated_accuracy,
     pairwise_accuracy as pairwise_accuracy,
     soft_pairwise_accuracy as soft_pairwise_accuracy,
 )
-from .resampling import Interval as Interval
+from .resampling import Interval as Interval, sum_blocks as sum_blocks
 from .significance import (
     Comparison as Comparison,
     Estimate as Estimate,

@@ -10,6 +10,7 @@ comparison ``a`` is the system and ``b`` the baseline, over the same segments in
 :func:`randomization`         p-value of a difference (Noreen 1989, Riezler and Maxwell 2005)
 :func:`sign_test`             p-value from the signs of segment differences
 :func:`substitution_test`     the sign test of Collins et al. 2005, which BLEU breaks
+:func:`matched_pairs`         NIST's test of word errors, from alignments (Gillick and Cox 1989)
 ============================  ==================================================================
 
 P-values are of one comparison; who makes many must expect some to look significant.

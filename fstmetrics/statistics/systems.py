@@ -8,9 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fstmetrics.alignment.metric import Judgement
+from fstmetrics.alignment.metric import Edit, Judgement, is_word_error
+from fstmetrics.alignment.rates import SCLITE
 from fstmetrics.contract import Evaluator, Metric, abilities_of, check_rows, compares_words
+from fstmetrics.normalisation.metric import Normalised
 from fstmetrics.references import Overlap, Reference, overlap
+from fstmetrics.statistics.matched_pairs import matched_pairs, prefer_insertions
+from fstmetrics.statistics.resampling import sum_blocks
 from fstmetrics.statistics.significance import Comparison, Estimate, bootstrap
 from lattices.arrays import FloatColumn
 from lattices.errors import Error, FormatError, OptionError
@@ -134,12 +138,24 @@ class System:
         return [m.score(row) for m, row in zip(self.metrics, self.totals(names), strict=True)]
 
     def estimates(
-        self, *, samples: int = 1000, level: float = 0.95, seed: int = 0
+        self,
+        *,
+        samples: int = 1000,
+        level: float = 0.95,
+        seed: int = 0,
+        group_of: Callable[[str], str] | None = None,
     ) -> list[Estimate]:
-        """Return the corpus score under each metric with its interval (bootstrap)."""
+        """Return the corpus score under each metric with its interval (bootstrap).
+
+        ``group_of`` gives the block of a segment, where blocks are resampled.
+        """
+        matrices = self.matrices()
+        if group_of is not None:
+            blocks = [group_of(id) for id in self.stats]
+            matrices = [sum_blocks(matrix, blocks) for matrix in matrices]
         return [
             bootstrap(metric, matrix, samples=samples, level=level, seed=seed)
-            for metric, matrix in zip(self.metrics, self.matrices(), strict=True)
+            for metric, matrix in zip(self.metrics, matrices, strict=True)
         ]
 
     def fail(self, id: str, line: int, problem: Error) -> None:
@@ -216,20 +232,79 @@ def compare_systems(
     systems: Sequence[System],
     references: References,
     tests: Sequence[Callable[..., Comparison]],
+    *,
+    group_of: Callable[[str], str] | None = None,
+    mapsswe: str | None = None,
 ) -> list[SystemComparison]:
-    """Return the comparisons of all systems with the first, metric by metric."""
+    """Return the comparisons of all systems with the first, metric by metric.
+
+    ``group_of`` gives the block of a segment, where blocks are resampled; ``mapsswe`` is the
+    alternative that is tested for in matched pairs, under metrics of word errors.
+    """
     baseline, *others = pair_matrices(systems, references)
+    blocks = None if group_of is None else [group_of(id) for id in systems[0].stats]
+
+    def compare(place: int, system: System, stats: FloatColumn) -> list[Comparison]:
+        metric = system.metrics[place]
+        both = stats, baseline[place]
+        if blocks is not None:
+            both = sum_blocks(both[0], blocks), sum_blocks(both[1], blocks)
+        found = [test(metric, *both) for test in tests]
+        if mapsswe is not None and counts_word_errors(metric):
+            score, before = (metric.score(each.sum(axis=0)) for each in (stats, baseline[place]))
+            pairs = _align_pairs(system, systems[0], metric)
+            found.append(matched_pairs(*pairs, alternative=mapsswe).compare(score - before))
+        return found
+
     return [
         SystemComparison(
             metric,
             system.name,
             metric.score(baseline[place].sum(axis=0)),
             metric.score(stats[place].sum(axis=0)),
-            [test(metric, stats[place], baseline[place]) for test in tests],
+            compare(place, system, stats[place]),
         )
         for place, metric in enumerate(systems[0].metrics)
         for system, stats in zip(systems[1:], others, strict=True)
     ]
+
+
+def counts_word_errors(metric: Metric) -> bool:
+    """Tell whether a metric is WER or WRR over words, normalised or not."""
+    return is_word_error(metric.metric if isinstance(metric, Normalised) else metric)
+
+
+def sclite_aligner(metric: Metric) -> Metric:
+    """Return what aligns words as sclite does, in the place of WER or WRR, normalised or not.
+
+    Any other metric aligns by itself.
+
+    Examples
+    --------
+    >>> from fstmetrics import CER, WER
+    >>> str(sclite_aligner(WER())), str(sclite_aligner(CER()))
+    ('grr:n=1,alpha=0.5,beta=0', 'cer')
+    """
+    if isinstance(metric, Normalised):
+        return Normalised(sclite_aligner(metric.metric), metric.normalise)
+    return SCLITE if is_word_error(metric) else metric
+
+
+def _align_pairs(
+    one: System, other: System, metric: Metric
+) -> tuple[list[Sequence[Edit]], list[Sequence[Edit]]]:
+    """Return the alignments of both systems, segment by segment, as sclite aligns."""
+    aligner = sclite_aligner(metric)
+
+    def align(system: System, id: str) -> Sequence[Edit]:
+        words, references = system.sentences[id]
+        evaluator = aligner.against(references)
+        judge = abilities_of(evaluator).judge
+        assert judge is not None
+        return prefer_insertions(judge(evaluator, words).edits)
+
+    ids = list(other.sentences)
+    return [align(one, id) for id in ids], [align(other, id) for id in ids]
 
 
 def describe_layout(references: References) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 #: how often the library's tests draw that do, unless told otherwise
 DRAWS = {"bootstrap": 1000, "randomization": 10_000}
+MAPSSWE = "mapsswe"
 
 SUMMARY = "compare systems with a baseline: effects, intervals, p-values"
 DESCRIPTION = """\
@@ -33,11 +34,14 @@ score of the system minus that of the baseline; of an error rate, less is better
   sign               segments won and lost by their own scores, for metrics that decompose: p-value
   sign-substitution  segments that raise the baseline's corpus score when put into it: p-value; with
                      BLEU it can contradict itself, which is why it is here
+  mapsswe            NIST's matched pairs of segments between words that both have right, under WER,
+                     aligned as sclite aligns: p-value, as sctk's sc_stats has it
 """
 EXAMPLES = """\
 examples:
   fstmetrics compare baseline.en system.en --refs refs.en --metric wer grr
   fstmetrics compare base.txt a.txt b.txt --refs text --test all --samples 10000 --format tsv
+  fstmetrics compare base.trn a.trn --refs refs.trn --metric wer --test mapsswe --blocks speaker
   fstmetrics compare base.en a.en --refs refs.en --metric bleu --test randomization --format latex
 """
 OPTIONS = """\
@@ -45,12 +49,13 @@ OPTIONS = """\
 @reference files required
 @metrics = grr wer
 --test TEST: tests, several  significance tests: bootstrap, randomization, sign,
-    sign-substitution, or all of these; one of a plug-in's, or python:MODULE:FUNCTION (default:
-    bootstrap)
+    sign-substitution, mapsswe, or all of these; one of a plug-in's, or python:MODULE:FUNCTION
+    (default: bootstrap)
 --alternative two-sided|better|worse = two-sided  alternative hypothesis: the system differs
     (default), is better, or is worse
 --ties drop|split = drop  ties in sign tests: drop them, or split them between both
 @resampling  (default: 1000 for bootstrap, 10000 for randomization)
+@blocks
 @table format
 @output
 """
@@ -62,22 +67,34 @@ def run(arguments: argparse.Namespace) -> int:
     if len(arguments.paths) < 2:
         arguments.parser.error("a baseline, but no system to compare with it")
     from fstmetrics.signature import SIGNIFICANCE_TESTS
+    from fstmetrics.statistics.breakdown import grouping
     from fstmetrics.statistics.significance import significance_test
-    from fstmetrics.statistics.systems import compare_systems
+    from fstmetrics.statistics.systems import compare_systems, counts_word_errors
 
     asked = dict.fromkeys(arguments.test or ["bootstrap"])
     own = [name for name in SIGNIFICANCE_TESTS.own if name in asked or "all" in asked]
-    names = [*own, *(name for name in asked if name not in (*own, "all"))]
+    names = [*own, *(name for name in asked if name not in (*own, "all", MAPSSWE))]
     for name in names:
         SIGNIFICANCE_TESTS.get(name)
     options = {name: getattr(arguments, name) for name in ("alternative", "ties", "level", "seed")}
     options |= {"samples": arguments.samples, "trials": arguments.samples}
-    systems, references = read_systems(arguments, parse_metric_options(arguments), arguments.paths)
+    metrics = parse_metric_options(arguments)
+    if MAPSSWE in asked and not any(map(counts_word_errors, metrics)):
+        arguments.parser.error(f"--test {MAPSSWE} is of word errors: add --metric wer")
+    # it takes alignments, the others statistics
+    matched = MAPSSWE in asked or "all" in asked
+    group_of = grouping(arguments.blocks) if arguments.blocks else None
+    systems, references = read_systems(arguments, metrics, arguments.paths, sentences=matched)
     pairs = len(systems[0].metrics) * (len(systems) - 1)
     total = pairs * sum(arguments.samples or DRAWS[name] for name in names if name in DRAWS)
     with resampling_progress(total, arguments) as on_drawn:
-        tests = [significance_test(name, **options, on_drawn=on_drawn) for name in names]
-        compared = compare_systems(systems, references, tests)
+        compared = compare_systems(
+            systems,
+            references,
+            [significance_test(name, **options, on_drawn=on_drawn) for name in names],
+            group_of=group_of,
+            mapsswe=arguments.alternative if matched else None,
+        )
     report = _report(compared, systems[0], arguments)
     write_report(arguments, report.write(arguments.format))
     return 0
@@ -93,7 +110,8 @@ def _report(
     header, *rows = _rows(compared, named, baseline.name, arguments.level)
     samples = {result.method: result.samples for result in compared[0].results}
     if "bootstrap" in samples:
-        notes.append(resampling_note(samples["bootstrap"], arguments.seed, arguments.level))
+        of = "blocks" if arguments.blocks else "segments"
+        notes.append(resampling_note(samples["bootstrap"], arguments.seed, arguments.level, of))
     if "randomization" in samples:
         notes.append(f"randomization by {samples['randomization']} shuffles, seed {arguments.seed}")
     if arguments.alternative != "two-sided":

@@ -40,6 +40,7 @@ OPTIONS = """\
 --segments  also write the scores of each segment
 --intervals  bootstrap confidence intervals of corpus scores
 @resampling = 1000
+@blocks
 @breakdown
 @table format  ; tsv, csv, parquet and latex have one table: systems, --segments, --by or --top
 @output

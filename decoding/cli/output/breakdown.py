@@ -26,7 +26,7 @@ from fstmetrics.statistics.breakdown import (
     make_sort_key,
     scores_by_group,
 )
-from fstmetrics.statistics.systems import Sentence, System
+from fstmetrics.statistics.systems import Sentence, System, sclite_aligner
 from lattices.errors import OptionError, argument
 
 if TYPE_CHECKING:
@@ -220,26 +220,6 @@ def alignments(
                 lines = side_by_side(words, aligned, label=id, width=width, colour=colour)
                 texts.append("".join(line + "\n" for line in lines))
     return [*texts, legend(colour) + "\n"] if texts else []
-
-
-def sclite_aligner(metric: Metric) -> Metric:
-    """Return what aligns words as sclite does, in the place of WER or WRR, normalised or not.
-
-    Any other metric aligns by itself.
-
-    Examples
-    --------
-    >>> from fstmetrics import CER, WER
-    >>> str(sclite_aligner(WER())), str(sclite_aligner(CER()))
-    ('grr:n=1,alpha=0.5,beta=0', 'cer')
-    """
-    from fstmetrics import Normalised
-    from fstmetrics.alignment.metric import is_word_error
-    from fstmetrics.alignment.rates import SCLITE
-
-    if isinstance(metric, Normalised):
-        return Normalised(sclite_aligner(metric.metric), metric.normalise)
-    return SCLITE if is_word_error(metric) else metric
 
 
 def write_alignments(arguments: argparse.Namespace, systems: Sequence[System]) -> None:

@@ -27,7 +27,7 @@ from decoding.cli.tables import (
 )
 from decoding.cli.terminal import wants_colour
 from fstmetrics.alignment.rates import counts_errors, find_wrong, format_rates
-from fstmetrics.statistics.breakdown import count_words
+from fstmetrics.statistics.breakdown import count_words, grouping
 
 if TYPE_CHECKING:
     from fstmetrics.statistics import Estimate
@@ -46,8 +46,10 @@ def write_scores(systems: Sequence[System], arguments: argparse.Namespace) -> by
     resampling = {name: getattr(arguments, name) for name in ("samples", "seed", "level")}
     estimates = None
     if arguments.intervals:
-        estimates = [system.estimates(**resampling) for system in systems]
-        notes.append(resampling_note(**resampling))
+        group_of = grouping(arguments.blocks) if arguments.blocks else None
+        estimates = [system.estimates(**resampling, group_of=group_of) for system in systems]
+        of = "blocks" if arguments.blocks else "segments"
+        notes.append(resampling_note(**resampling, of=of))
     details = details_of(systems, arguments.by, arguments.top)
     header, *rows = _system_rows(systems, estimates)
     notes += [line for system in systems for line in _rates(system)]

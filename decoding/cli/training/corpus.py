@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,16 +16,19 @@ from decoding.cli.arguments import (
     open_references,
     report_failures,
 )
-from decoding.cli.running import corpus_outcomes
+from decoding.cli.running import corpus_outcomes, say_waiting
 from decoding.corpus.outcomes import Done, Failures, Segment
 from decoding.corpus.transforms import Rescored
-from decoding.training.learner import HeldOut
+from decoding.training.learner import HeldOut, TrainingTask
 from fstmetrics import Metric, parse_metric
 from fstmetrics.references import Reference
 from lattices.algorithms import best_words
 from lattices.errors import FormatError, OptionError, SpaceError
 from lattices.formats.references import References
 from lattices.spaces import Space
+
+if TYPE_CHECKING:
+    from decoding.corpus.actors import Actors
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,16 @@ class TrainingCorpus:
 
     segments: tuple[TrainingSegment, ...]
     failures: Failures
+    actors: Actors | None = None
+
+    def task(self, metric: Metric, dev: HeldOut | None) -> TrainingTask:
+        """Return what a learner is fitted to."""
+        if self.actors is None:
+            return TrainingTask(self.spaces, self.references, metric, dev)
+        from decoding.training.shards.task import ShardedTask
+
+        stored: list[Any] = self.spaces
+        return ShardedTask(self.actors, stored, self.references, metric, dev)
 
     @property
     def spaces(self) -> list[Space]:
@@ -91,11 +106,7 @@ class TrainingCorpus:
         """
         said = [segment.one_best for segment in self.segments]
         if weights is not None:
-            rescored = Rescored(weights, "zero")
-            said = [
-                best_words(rescored(Segment(place, "", 0, space)))
-                for place, space in enumerate(self.spaces)
-            ]
+            said = self._say(weights)
         result = {}
         for metric in metrics:
             rows = [
@@ -105,15 +116,61 @@ class TrainingCorpus:
             result[str(metric)] = metric.score(np.sum(rows, axis=0))
         return result
 
+    def _say(self, weights: Mapping[str, float]) -> list[tuple[str, ...]]:
+        """Return the best sentences under weights."""
+        if self.actors is None:
+            rescored = Rescored(weights, "zero")
+            return [
+                best_words(rescored(Segment(place, "", 0, space)))
+                for place, space in enumerate(self.spaces)
+            ]
+        from decoding.training.shards.shard import say
 
-def read_corpus(arguments: argparse.Namespace, references: References | None) -> TrainingCorpus:
-    """Read all segments as the arguments say."""
+        members: dict[int, list[Any]] = {}
+        stored: list[Any] = self.spaces
+        for space in stored:
+            members.setdefault(space.shard, []).append(space)
+        found = self.actors.call(
+            {
+                shard: (say, [space.place for space in some], weights)
+                for shard, some in members.items()
+            }
+        )
+        words = {
+            (space.shard, space.place): each
+            for shard, some in members.items()
+            for space, each in zip(some, found[shard], strict=True)
+        }
+        return [words[space.shard, space.place] for space in stored]
+
+
+@contextmanager
+def open_actors(arguments: argparse.Namespace) -> Iterator[Actors | None]:
+    """Start those that hold segments and work on them; None if that is this process."""
+    if not arguments.dask and arguments.workers == 1:
+        yield None
+        return
+    from decoding.corpus.actors import dask_actors, process_actors
+    from decoding.training.shards.shard import Shard
+
+    if arguments.dask:
+        opened = dask_actors(arguments.dask, Shard, lambda seconds: say_waiting(arguments, seconds))
+    else:
+        opened = process_actors(arguments.workers, Shard)
+    with opened as actors:
+        yield actors
+
+
+def read_corpus(
+    arguments: argparse.Namespace, references: References | None, actors: Actors | None = None
+) -> TrainingCorpus:
+    """Read all segments as the arguments say, into the memory of actors if there are any."""
     segments: list[TrainingSegment] = []
     failures = Failures()
     records = 0
     task = _Referenced(references, tuple(map(parse_metric, arguments.metric or [])))
     first = make_settler(references, arguments, required=True)
-    with corpus_outcomes(task, arguments, first=first) as outcomes:
+    with corpus_outcomes(task, arguments, first=first, actors=actors) as outcomes:
         for outcome in outcomes:
             records += outcome.position >= 0
             if isinstance(outcome, Done):
@@ -130,14 +187,16 @@ def read_corpus(arguments: argparse.Namespace, references: References | None) ->
     if not segments:
         raise explain_nothing_done(failures, "nothing to train on")
     check_one_model([segment.space for segment in segments])
-    return TrainingCorpus(tuple(segments), failures)
+    return TrainingCorpus(tuple(segments), failures, actors)
 
 
 def read_held_out(
     arguments: argparse.Namespace, paths: Sequence[str], refs: Sequence[str] | None
 ) -> TrainingCorpus:
-    """Return other spaces, read in the same way."""
-    asked = argparse.Namespace(**{**vars(arguments), "paths": paths, "refs": refs})
+    """Return other spaces, read in the same way, by this process."""
+    # in the memory of this process
+    others = {"paths": paths, "refs": refs, "workers": 1, "dask": None}
+    asked = argparse.Namespace(**{**vars(arguments), **others})
     return read_corpus(asked, open_references(asked))
 
 

@@ -17,10 +17,12 @@ from decoding.cli.arguments import (
     require_references,
 )
 from decoding.cli.option_table import STANDARD
+from decoding.cli.running import check_workers
 from decoding.cli.terminal import note, print_summary, say
 
 if TYPE_CHECKING:
     from decoding.cli.training.corpus import TrainingCorpus
+    from decoding.corpus.actors import Actors
     from decoding.training.learner import Learner
     from fstmetrics import Metric
     from lattices.formats.references import References
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 SUMMARY = "weights of features, trained for a metric on lattices, forests or n-best lists"
 DESCRIPTION = """\
 Find weights of the features under which the model's best sentences are good by a metric. All
-segments are kept in memory. A segment that cannot be read, or has no features or no references,
+segments are kept in memory, or in that of --workers, which then do the work; the weights are the
+same. A segment that cannot be read, or has no features or no references,
 is reported and left out, and the exit code is 1.
 
 learners: mert, mira, pro, perceptron, softmax-margin, risk, xbleu; --set gives any of their
@@ -76,6 +79,7 @@ OPTIONS = """\
 --weights-format plain|travatar|moses = plain  weights format: plain (name value), travatar
     (name=value) or moses (the section of a moses.ini)
 --template FILE  moses.ini to copy, with its section of weights replaced
+@running
 @output
 """
 
@@ -84,9 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     _check_usage(arguments)
     check_plot(arguments)
-    # reading is done by this process: all segments end up in its memory
-    arguments.workers, arguments.dask = 1, None
-    from decoding.cli.training.corpus import read_held_out
+    from decoding.cli.training.corpus import open_actors, read_held_out
     from decoding.cli.training.options import learner_options
     from decoding.training.learners import LEARNERS
     from lattices.formats.weights import read_weights
@@ -97,18 +99,23 @@ def run(arguments: argparse.Namespace) -> int:
     kind = LEARNERS.get(name)
     start = None if arguments.start is None else dict(read_weights(arguments.start))
     options = learner_options(kind, [*given, *arguments.set])
+    if (arguments.dask or arguments.workers > 1) and not kind.in_shards:
+        arguments.parser.error(f"--learner {kind.name} trains in one process, without workers")
     learner = kind(start=start, seed=arguments.seed, **options)
     dev = None
     if arguments.dev:
         dev = read_held_out(arguments, arguments.dev, arguments.dev_refs)
     if arguments.decoder is not None:
         return _run_decoder(arguments, learner, metrics, require_references(arguments), dev)
-    return _run_spaces(arguments, learner, metrics, open_references(arguments), dev)
+    references = open_references(arguments)
+    with open_actors(arguments) as actors:
+        return _run_spaces(arguments, learner, metrics, references, dev, actors)
 
 
 def _check_usage(arguments: argparse.Namespace) -> None:
     """Refuse what does not go together."""
     error = arguments.parser.error
+    check_workers(arguments)
     if arguments.decoder is None:
         check_inputs(arguments, "SPACES")
     elif arguments.paths:
@@ -117,6 +124,8 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         error("--decoder needs --start and --refs")
     elif arguments.average:
         error("--average cannot be used with --decoder")
+    elif arguments.dask or arguments.workers > 1:
+        error("--workers and --dask cannot be used with --decoder")
     elif arguments.plot and arguments.iterations < 2:
         error("--plot draws rounds of training, which --iterations 1 has none of")
     if STANDARD in (arguments.start, arguments.template, *(arguments.dev or [])):
@@ -147,6 +156,7 @@ def _run_spaces(
     metrics: tuple[Metric, ...],
     references: References | None,
     dev: TrainingCorpus | None,
+    actors: Actors | None,
 ) -> int:
     from decoding.cli.training.corpus import read_corpus
     from decoding.cli.training.options import resume
@@ -156,30 +166,20 @@ def _run_spaces(
         write_results,
         write_weights_to,
     )
-    from decoding.training.learner import TrainingTask
 
-    corpus = read_corpus(arguments, references)
+    corpus = read_corpus(arguments, references, actors)
     begun = learner.initial_weights(corpus.feature_names)
     # what cannot be written is better said before training than after it
     write_weights_to(arguments, begun, os.devnull)
+    task = corpus.task(metrics[0], None if dev is None else dev.pair)
     if arguments.resume:
         if os.path.exists(arguments.checkpoint):
-            task = TrainingTask(
-                corpus.spaces, corpus.references, metrics[0], None if dev is None else dev.pair
-            )
             learner = resume(learner, arguments.checkpoint, task)
         done = len(learner.history)
         note(f"going on after {done} rounds" if done else "there is nothing to resume")
     if not (learner.history and learner.finished):
         with _explain(arguments):
-            learner.fit(
-                corpus.spaces,
-                corpus.references,
-                metrics[0],
-                dev=None if dev is None else dev.pair,
-                checkpoint=arguments.checkpoint,
-                progress=not arguments.quiet,
-            )
+            learner.fit_task(task, checkpoint=arguments.checkpoint, progress=not arguments.quiet)
     weights = learner.average() if arguments.average else learner.weights
     write_results(arguments, weights, learner)
     failed = _report_failures(corpus, dev)

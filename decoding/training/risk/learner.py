@@ -11,9 +11,15 @@ import numpy as np
 from decoding.training.learner import TrainingTask
 from decoding.training.margin_updates import Constraint, PairLearner, risk_pulls
 from decoding.training.online import Descent, minimise
-from decoding.training.risk.corpus_risk import RiskTerms, RiskValue, denominators, has_denominator
+from decoding.training.risk.corpus_risk import (
+    Kind,
+    RiskSettings,
+    RiskTerms,
+    RiskValue,
+    denominators,
+    has_denominator,
+)
 from decoding.training.risk.problem import Beyond, Estimation
-from decoding.training.risk.sentence_lists import DerivationList, join_lists
 from decoding.training.training_corpus import LearnerCorpus
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
@@ -104,6 +110,7 @@ class Risk(PairLearner):
     """
 
     name: ClassVar[str] = "risk"
+    in_shards: ClassVar[bool] = True
     temperatures: Sequence[float] = (1.0,)
     rounds: int = 10
     iterations: int = 20
@@ -121,8 +128,6 @@ class Risk(PairLearner):
     samples: int = 1000
     workers: int = 1
     _terms: RiskTerms | None = field(init=False, default=None, repr=False)
-    _lists: dict[int, DerivationList] = field(init=False, default_factory=dict, repr=False)
-    _decoded: list[list[float]] = field(init=False, default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
@@ -152,7 +157,7 @@ class Risk(PairLearner):
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what a checkpoint has."""
-        return {**super().__getstate__(), "_terms": None, "_lists": {}, "_decoded": []}
+        return {**super().__getstate__(), "_terms": None}
 
     def ready(self, task: TrainingTask) -> LearnerCorpus:
         """Return the task in columns, its segments ready to be weighted."""
@@ -163,11 +168,8 @@ class Risk(PairLearner):
                 self.weighting == "auto" and not has_denominator(corpus.metric)
             )
             share = np.ones(len(corpus.spaces)) if by_segment else denominators(corpus.evaluators)
-            self._lists, self._decoded = {}, []
-            self._terms = RiskTerms(
-                corpus, floats(share), entropy=self.entropy, budget=self.budget,
-                workers=self.workers,
-            )  # fmt: skip
+            settings = RiskSettings(self.entropy, self.budget, self.workers)
+            self._terms = RiskTerms(corpus, floats(share), settings)
         return corpus
 
     def begin(self, task: TrainingTask) -> float:
@@ -218,24 +220,24 @@ class Risk(PairLearner):
         temperature: float,
     ) -> tuple[float, float, dict[str, float]]:
         """Move the weights by L-BFGS; return loss, expected metric and shares of estimators."""
-        everyone = range(len(self._ready_terms.problems))
-        kbest_fallback = self._accumulate(here)
+        terms = self._ready_terms
+        everyone, how = range(len(terms)), self._estimation(temperature)
+        kinds: list[Kind] = []
+        if any(inexact for _, inexact in terms.look()):
+            self.state["decoded"].append(here.tolist())
+            kinds = terms.accumulate(self.state["decoded"], self._estimation(1.0))
 
         def loss(point: FloatColumn) -> tuple[float, FloatColumn]:
             here[moves] = point / units
-            found = self._ready_terms.value(here, everyone, temperature, kbest_fallback)
+            found, _ = terms.value(here, everyone, how)
             return found.loss, found.gradient[moves] / units
 
         found = minimise(
             loss, here[moves] * units, l2=self.l2, l1=self.l1, most_iterations=self.iterations
         )
         here[moves] = found.point / units
-        reached = self._ready_terms.value(here, everyone, temperature, kbest_fallback)
-        return (
-            found.value,
-            reached.expected,
-            self._shares([_kind(some) for some in kbest_fallback.values()]),
-        )
+        reached, _ = terms.value(here, everyone, how)
+        return found.value, reached.expected, self._shares(kinds)
 
     def _epoch(
         self,
@@ -247,19 +249,19 @@ class Risk(PairLearner):
         """Move the weights after every batch; the loss is the mean of what the steps met."""
         state, terms = self.state, self._ready_terms
         descent = Descent(self.optimiser, self.rate, self.l2, self.l1, state["descent"])
-        order = self.random.permutation(len(terms.problems)).tolist()
+        order = self.random.permutation(len(terms)).tolist()
         seed = int(self.random.integers(2**63))
         point = here[moves] * units
         met: list[tuple[int, RiskValue]] = []
-        kinds: list[tuple[bool, bool]] = []
+        kinds: list[Kind] = []
+        how = self._estimation(temperature)
         for first in range(0, len(order), self.batch):
             places = order[first : first + self.batch]
-            kbest_fallback = self._find_substitutes(here, places, temperature, [seed, first])
-            found = terms.value(here, places, temperature, kbest_fallback)
+            found, some = terms.value(here, places, how, [seed, first])
             point = descent.step(point, found.gradient[moves] / units)
             here[moves] = point / units
             met.append((len(places), found))
-            kinds.extend(_kind(some) for some in kbest_fallback.values())
+            kinds.extend(some)
         state["descent"] = descent.state
         loss = sum(size * found.loss for size, found in met) / len(order)
         loss += 0.5 * self.l2 * float(point @ point) + self.l1 * float(np.abs(point).sum())
@@ -270,49 +272,15 @@ class Risk(PairLearner):
     def _ready_terms(self) -> RiskTerms:
         return cast(RiskTerms, self._terms)
 
-    def _accumulate(self, weights: FloatColumn) -> dict[int, DerivationList]:
-        """Return the best paths under these and all earlier weights, for segments that need it."""
-        terms, state = self._ready_terms, self.state
-        if not terms.find_inexact(range(len(terms.problems))):
-            return {}
-        state["decoded"].append(weights.tolist())
-        if self._decoded != state["decoded"][: len(self._decoded)]:
-            self._lists, self._decoded = {}, []
-        for decoded in state["decoded"][len(self._decoded) :]:
-            found = self._find_substitutes(floats(decoded), range(len(terms.problems)), 1.0, [])
-            for place, some in found.items():
-                old = self._lists.get(place)
-                self._lists[place] = some if old is None else join_lists(old, some)
-            self._decoded.append(decoded)
-        return dict(self._lists)
-
-    def _find_substitutes(
-        self, weights: FloatColumn, places: Sequence[int], temperature: float, seed: list[int]
-    ) -> dict[int, DerivationList]:
-        """Return lists in place of segments beyond the budget, under the weights."""
-        terms, how = self._ready_terms, self._estimation(temperature)
-        found = {}
-        for place in terms.find_inexact(places):
-            some = terms.problems[place].list_substitutes(
-                terms.scores(place, weights), how, [*seed, place]
-            )
-            if some is not None:
-                found[place] = some
-        return found
-
-    def _shares(self, kbest_fallback: Sequence[tuple[bool, bool]]) -> dict[str, float]:
+    def _shares(self, kinds: Sequence[Kind]) -> dict[str, float]:
         """Return the share of segments that each estimator had, and of those that are exact."""
-        problems = self._ready_terms.problems
-        drawn = sum(is_drawn for is_drawn, _ in kbest_fallback)
-        lists = sum(problem.is_list for problem in problems)
+        looked = self._ready_terms.look()
+        listed = [kind for kind in kinds if kind is not None]
+        drawn = sum(is_drawn for is_drawn, _ in listed)
+        lists = sum(is_list for is_list, _ in looked)
         counts = {
-            "exact": len(problems) - sum(not complete for _, complete in kbest_fallback),
-            "list": lists, "rows": len(problems) - len(kbest_fallback) - lists,
-            "k-best": len(kbest_fallback) - drawn, "samples": drawn,
+            "exact": len(looked) - sum(not complete for _, complete in listed),
+            "list": lists, "rows": len(looked) - len(listed) - lists,
+            "k-best": len(listed) - drawn, "samples": drawn,
         }  # fmt: skip
-        return {name: count / len(problems) for name, count in counts.items()}
-
-
-def _kind(some: DerivationList) -> tuple[bool, bool]:
-    """Return whether a list was drawn, and whether it has all derivations."""
-    return some.times is not None, some.complete
+        return {name: count / len(looked) for name, count in counts.items()}

@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
-from decoding.cli.output.breakdown import sclite_aligner
 from fstmetrics import CER, WER, Normalised
 from fstmetrics.alignment.metric import Edit
 from fstmetrics.alignment.pra import pra
+from fstmetrics.statistics.systems import sclite_aligner
 from tests.decoding.cli.commandline import cats, command, words
 
 score = command("score")

@@ -532,3 +532,38 @@ def test_wrong_usage_of_decoders(
 ) -> None:
     assert run("--decoder", "x {weights}", *argv) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("learner", ["mert:restarts=1,random_directions=2", "pro:rounds=2", "risk"])
+def test_workers_do_not_change_what_is_written(
+    learner: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, refs = corpus(tmp_path, "lattice", 20)
+    lines = source.read_text().splitlines()
+    lines[3] = "damaged"
+    lines.append(lines[5])
+    source.write_text("".join(line + "\n" for line in lines))
+    with refs.open("a") as stream:
+        stream.write("a second segment with the id of another\n")
+    told = []
+    for workers in (1, 2, 3):
+        out = tmp_path / f"{workers}.txt"
+        argv = ["--refs", refs, "--metric", "wer", "bleu", "--learner", learner]
+        assert run(source, *argv, "--workers", workers, "-o", out) == 1
+        told.append((out.read_bytes(), capsys.readouterr().err))
+    assert told[0] == told[1] == told[2]
+    assert "2 failed" in told[0][1]
+
+
+def test_workers_are_for_learners_that_can(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, refs = corpus(tmp_path)
+    argv = ["--refs", refs, "--workers", "2", "-o", tmp_path / "w.txt"]
+    assert run(source, *argv, "--learner", "xbleu") == 2
+    assert "--learner xbleu trains in one process" in capsys.readouterr().err
+    start = tmp_path / "start.txt"
+    write_weights(UNIFORM, start)
+    assert run(*argv, "--start", start, "--decoder", "true {weights}") == 2
+    assert "cannot be used with --decoder" in capsys.readouterr().err
+    assert not (tmp_path / "w.txt").exists()

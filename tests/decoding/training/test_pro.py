@@ -121,12 +121,16 @@ def test_a_separable_corpus_is_solved(kind, metric):
     check_separable(PRO(rounds=4, candidates=100, mix=0.5), kind, metric)
 
 
+def sizes(learner):
+    return [len(kept.nbest) for kept in learner._corpus.kept["pro"][1].values()]
+
+
 def test_lists_of_lattices_grow():
     spaces, references = noisy("lattice")
     learner = PRO(rounds=3, size=2, mix=1.0, candidates=50).fit(spaces, references, GRR(n=2))
-    assert max(len(nbest) for nbest in learner._lists) > 2
+    assert max(sizes(learner)) > 2
     wide = PRO(rounds=3, size=50, candidates=50).fit(spaces, references, GRR(n=2))
-    assert [len(nbest) for nbest in wide._lists] == [6] * len(spaces)
+    assert sizes(wide) == [6] * len(spaces)
 
 
 def test_the_mix_is_between_old_and_new():

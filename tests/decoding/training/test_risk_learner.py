@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from decoding.training.learner import TrainingTask
-from decoding.training.risk.corpus_risk import RiskTerms, denominators
+from decoding.training.risk.corpus_risk import RiskSettings, RiskTerms, denominators
 from decoding.training.risk.expected import risk
 from decoding.training.risk.learner import Risk
+from decoding.training.risk.problem import Estimation
 from decoding.training.training_corpus import LearnerCorpus
 from fstmetrics import BLEU, GRR, WER, corpus_score
 from lattices import Forest, Lattice, NBest, best
@@ -84,7 +85,7 @@ def test_the_k_best_of_all_rounds_are_kept():
     learner.fit(LATTICES, REFERENCES, WER(), progress=False)
     assert learner.history[-1].details["k-best"] == 1.0
     assert len(learner.state["decoded"]) == len(learner.history)
-    some = learner._lists[0]
+    some = learner._corpus.kept["risk"]._lists[0]
     keys = {tuple(row) for row in some.use.toarray().tolist()}
     assert len(keys) == len(some.value) > 2
     evaluator = WER().against(REFERENCES[0])
@@ -110,7 +111,12 @@ def test_samples_are_drawn_anew_and_reported():
 
 def terms_of(metric, share, **options):
     corpus = LearnerCorpus(TrainingTask(LATTICES, REFERENCES, metric))
-    return corpus, RiskTerms(corpus, floats(share), budget=10_000, **options)
+    settings = RiskSettings(**{"entropy": 0.0, "budget": 10_000, "workers": 1, **options})
+    return corpus, RiskTerms(corpus, floats(share), settings)
+
+
+def value(terms, weights, places, temperature):
+    return terms.value(weights, places, Estimation(temperature=temperature))[0]
 
 
 @pytest.mark.parametrize("metric", [WER(), GRR()])
@@ -119,7 +125,7 @@ def test_the_objective_is_the_weighted_mean_and_its_gradient_right(metric):
     corpus, terms = terms_of(metric, share, entropy=0.3, workers=2)
     weights = np.array([0.4, -0.2, 0.7])
     everyone = range(3)
-    found = terms.value(weights, everyone, 0.8, {})
+    found = value(terms, weights, everyone, 0.8)
     each = [
         risk(space, evaluator, corpus.mapping(weights), temperature=0.8)
         for space, evaluator in zip(LATTICES, corpus.evaluators, strict=True)
@@ -131,28 +137,28 @@ def test_the_objective_is_the_weighted_mean_and_its_gradient_right(metric):
     assert found.loss == pytest.approx(-sign * expected - 0.3 * entropy)
     for place in range(3):
         step = 1e-6 * np.eye(3)[place]
-        up, down = (terms.value(weights + way * step, everyone, 0.8, {}).loss for way in (1, -1))
+        up, down = (value(terms, weights + way * step, everyone, 0.8).loss for way in (1, -1))
         assert found.gradient[place] == pytest.approx((up - down) / 2e-6, abs=1e-7)
     # the mean over batches of one size is the whole
-    parts = [terms.value(weights, [place], 0.8, {}) for place in everyone]
+    parts = [value(terms, weights, [place], 0.8) for place in everyone]
     assert np.mean([part.loss for part in parts]) == pytest.approx(found.loss)
     np.testing.assert_allclose(np.mean([part.gradient for part in parts], axis=0), found.gradient)
 
 
 def test_products_without_room_are_made_again(monkeypatch):
     weights = np.array([0.4, -0.2, 0.7])
-    _, roomy = terms_of(GRR(), np.ones(3))
-    roomy.value(weights, range(3), 1.0, {})
+    wide, roomy = terms_of(GRR(), np.ones(3))
+    value(roomy, weights, range(3), 1.0)
     monkeypatch.setattr("decoding.training.risk.corpus_risk.MOST_EDGES", 10)
-    _, narrow = terms_of(GRR(), np.ones(3))
+    close, narrow = terms_of(GRR(), np.ones(3))
     for _ in range(2):
-        assert narrow.find_inexact(range(3)) == []
-        one, other = (terms.value(weights, range(3), 1.0, {}) for terms in (roomy, narrow))
+        assert not any(inexact for _, inexact in narrow.look())
+        one, other = (value(terms, weights, range(3), 1.0) for terms in (roomy, narrow))
         assert one.loss == other.loss
         assert one.gradient.tolist() == other.gradient.tolist()
-    kept = ["graph" in problem.__dict__ for problem in narrow.problems]
+    kept = ["graph" in problem.__dict__ for problem in close.kept["risk"].problems]
     assert kept.count(True) <= 1
-    assert all("graph" in problem.__dict__ for problem in roomy.problems)
+    assert all("graph" in problem.__dict__ for problem in wide.kept["risk"].problems)
 
 
 def test_weighted_by_denominators_a_sharp_model_has_the_metric_of_its_corpus():
@@ -160,7 +166,7 @@ def test_weighted_by_denominators_a_sharp_model_has_the_metric_of_its_corpus():
     corpus, terms = terms_of(WER(), np.ones(3))
     assert denominators(corpus.evaluators).tolist() == [3.0, 2.0, 1.0]
     _, terms = terms_of(WER(), denominators(corpus.evaluators))
-    found = terms.value(corpus.vector(sharp), range(3), 0.01, {})
+    found = value(terms, corpus.vector(sharp), range(3), 0.01)
     assert found.expected == pytest.approx(corpus.score(corpus.vector(sharp)), abs=1e-9)
     with pytest.raises(OptionError, match="no denominator"):
         denominators([BLEU().against(["a"])])

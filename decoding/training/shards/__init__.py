@@ -1,0 +1,1 @@
+"""Training corpora in shards: segments stay where they were read, weights go out."""
