@@ -19,7 +19,7 @@ BUILD := CXX="$(CXX)"
 endif
 BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint browser bench baseline baseline-long soak peers doors examples docs drawings stopwatch fuzz sanitize dist fresh stubs clean
+.PHONY: demo test lint browser bench oracle-bench conformance baseline baseline-long soak peers doors examples docs drawings stopwatch fuzz sanitize dist fresh stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
@@ -45,6 +45,18 @@ browser: $(VENV)/.dev $(VENV)/.built
 SECTIONS ?=
 bench: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m benchmarks $(SECTIONS)
+
+# the oracle bench: spaces of up to so many arcs, answers of what is installed, and their check
+MOST ?= 1000
+oracle-bench: $(VENV)/.dev $(VENV)/.built
+	$(BIN)/python benchmarks/oracle-bench/make.py build/oracle-bench --most $(MOST)
+	$(BIN)/python benchmarks/oracle-bench/run.py build/oracle-bench -o build/oracle-bench/answers --most $(MOST)
+	for tool in build/oracle-bench/answers-*.tsv; do \
+		$(BIN)/python benchmarks/oracle-bench/check.py build/oracle-bench $$tool || exit 1; done
+
+# the files of the interchange format, read by the library and by the reader in JavaScript
+conformance: $(VENV)/.dev $(VENV)/.built
+	$(BIN)/python -m pytest tests/lattices/formats/test_conformance.py
 
 # the last version with numba, in an environment of its own, for `make bench` to measure beside
 baseline: $(VENV)/.dev $(VENV)/.built

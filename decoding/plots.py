@@ -316,6 +316,7 @@ def _draw_curves(axis: Any, panel: Panel) -> None:
         axis.set_xscale("log", base=2)
         axis.xaxis.set_major_formatter("{x:g}")
     if panel.names:
+        _name_ranks(axis, panel)
         # names of metrics are no formulas
         axis.set_xticks(
             panel.places, [name.replace("$", r"\$") for name in panel.names], fontsize=7
@@ -326,8 +327,17 @@ def _draw_curves(axis: Any, panel: Panel) -> None:
     axis.set_ylabel(panel.upwards)
     axis.grid(color="#dddddd", lw=0.5, zorder=0)
     axis.set_axisbelow(True)
-    if any(curve.label for curve in panel.curves):
+    if any(curve.label for curve in panel.curves) and not panel.names:
         axis.legend(fontsize=6, ncols=1 + (len(panel.curves) > 8))
+
+
+def _name_ranks(axis: Any, panel: Panel) -> None:
+    """Write the names of curves beside where they begin; those of one rank share a line."""
+    named: dict[float, list[str]] = {}
+    for curve in panel.curves:
+        named.setdefault(curve.values[0], []).append(curve.label.replace("$", r"\$"))
+    labels = [f"{', '.join(names)}  {rank:g}" for rank, names in named.items()]
+    axis.set_yticks([*named], labels, fontsize=6)
 
 
 #: inches: the names of dots, a picture of them, the height of each

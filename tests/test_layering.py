@@ -100,7 +100,7 @@ ROOMS = {
     "lattices.testing": {"lattices.spaces", "lattices.formats"},
     "fstmetrics.normalisation": set(),
     "fstmetrics.external": set(),
-    "fstmetrics.dependency": set(),
+    "fstmetrics.dependency": {"fstmetrics.similarity"},
     "fstmetrics.matching": {"fstmetrics.similarity"},
     "fstmetrics.similarity": {"fstmetrics.alignment", "fstmetrics.ngram"},
     "fstmetrics.alignment": {"fstmetrics.similarity"},

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,12 +19,20 @@ from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.spaces import Lattice
 
+if TYPE_CHECKING:
+    from fstmetrics.similarity.affix import Similarity
+
 MEANS = ("geometric", "f1")
-CHOICES = ("best", "mean", "worst")
+CHOICES = ("best", "mean", "worst", "any")
 
 
 def bllip_score(
-    bag: Bag, references: Sequence[Bag], *, mean: str = "geometric", reference: str = "best"
+    bag: Bag,
+    references: Sequence[Bag],
+    *,
+    mean: str = "geometric",
+    reference: str = "best",
+    similarity: Similarity | None = None,
 ) -> float:
     """Return the score of a bag of dependencies against those of the references.
 
@@ -36,7 +46,7 @@ def bllip_score(
     """
     if not references:
         raise OptionError("a segment needs at least one reference")
-    return float(_row(bag, references, mean, reference)[3])
+    return float(_row(bag, references, mean, reference, similarity)[3])
 
 
 def _score(matches: float, possible: float, reference: float, mean: str) -> float:
@@ -48,10 +58,50 @@ def _score(matches: float, possible: float, reference: float, mean: str) -> floa
     return matches / math.sqrt(possible * reference)
 
 
-def _row(bag: Bag, references: Sequence[Bag], mean: str, reference: str) -> FloatColumn:
+def _precision(matches: float, possible: float, reference: float) -> float:
+    """Return the precision with BLEU's brevity penalty; two empty sentences are right."""
+    if possible == 0:
+        return float(reference == 0)
+    return matches / possible * min(1.0, math.exp(1.0 - reference / possible))
+
+
+def _count_matches(bag: Bag, other: Bag, similarity: Similarity | None) -> float:
+    """Return the size of what two bags share, or the weight of their best one-to-one matching."""
+    if similarity is None or not (bag and other):
+        return sum(min(count, other[pair]) for pair, count in bag.items())
+    from scipy.optimize import linear_sum_assignment
+
+    from fstmetrics.similarity.affix import check_matrix
+
+    own, others = [*bag.elements()], [*other.elements()]
+    weight = np.ones((len(own), len(others)))
+    for side in (0, 1):
+        # the head of a root is like that of another root alone
+        words, known = ([pair[side] or "" for pair in some] for some in (own, others))
+        alike = check_matrix(similarity, tuple(words), tuple(known)).copy()
+        equal = np.equal.outer(np.array(words), np.array(known))
+        blank = np.logical_or.outer(np.array(words) == "", np.array(known) == "")
+        weight *= np.where(equal, 1.0, np.where(blank, 0.0, alike))
+    places = linear_sum_assignment(weight, maximize=True)
+    return float(weight[places].sum())
+
+
+def _row(
+    bag: Bag,
+    references: Sequence[Bag],
+    mean: str,
+    reference: str,
+    similarity: Similarity | None,
+) -> FloatColumn:
+    if reference == "any":
+        # as often as the reference that has it most often
+        union: Bag = reduce(or_, references)
+        size, matches = bag.total(), _count_matches(bag, union, similarity)
+        closest = min((other.total() for other in references), key=lambda n: (abs(n - size), n))
+        return floats([matches, size, closest, _precision(matches, size, closest), 1.0])
     rows = []
     for other in references:
-        matches = sum(min(count, other[pair]) for pair, count in bag.items())
+        matches = _count_matches(bag, other, similarity)
         sizes = bag.total(), other.total()
         rows.append([matches, *sizes, _score(matches, *sizes, mean), 1.0])
     if reference == "mean":
@@ -87,8 +137,15 @@ class Bllip(Signature):
         function from tokens to heads.
     mean : {"geometric", "f1"}
         Of precision and recall; ``f1`` is the harmonic one, ``2m / (|D_c| + |D_r|)``.
-    reference : {"best", "mean", "worst"}
-        What several references give. Pooled, ``mean`` counts all of them.
+    reference : {"best", "mean", "worst", "any"}
+        What several references give. Pooled, ``mean`` counts all of them. With ``any``, which the
+        paper names and does not try, a dependency matches if any reference has it, as often as the
+        reference that has it most often. That leaves no recall, so the score is precision
+        times BLEU's brevity penalty, with the closest number of dependencies; ``mean`` has no say.
+    similarity : Similarity, optional
+        By which words may match in part, as in ``bllip:similarity=affix(epsilon=0.5)``; the paper
+        proposes it for words that are chosen otherwise. Dependencies are matched one to one so that
+        the sum of similarities, head times dependent, is largest. Equal words have 1.
     pooled : bool
     lowercase : bool
 
@@ -120,6 +177,7 @@ class Bllip(Signature):
     reference: str = option("best", always=True)
     pooled: bool = option(False)
     lowercase: bool = option(True)
+    similarity: Similarity | None = None
 
     def __post_init__(self) -> None:
         """Refuse what means nothing."""
@@ -141,6 +199,8 @@ class Bllip(Signature):
         """Return the score from one row of statistics or a sum of rows."""
         matches, possible, reference, total, segments = (float(value) for value in stats)
         if self.pooled:
+            if self.reference == "any":
+                return _precision(matches, possible, reference)
             return _score(matches, possible, reference, self.mean)
         return total / segments if segments else 0.0
 
@@ -184,7 +244,8 @@ class BllipEvaluator:
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
         """Return the statistics of one hypothesis."""
         metric = self.metric
-        return _row(metric.bag(hypothesis), self._bags, metric.mean, metric.reference)
+        bag = metric.bag(hypothesis)
+        return _row(bag, self._bags, metric.mean, metric.reference, metric.similarity)
 
     def score(self, hypothesis: str | Sequence[str]) -> float:
         """Return the score of one hypothesis."""

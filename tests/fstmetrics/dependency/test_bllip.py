@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import math
 import pickle
 import random
 from collections import Counter
+from itertools import permutations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fstmetrics import Bllip, ParseTable, corpus_score, parse_metric
+from fstmetrics import AffixSimilarity, Bllip, ParseTable, corpus_score, parse_metric
 from fstmetrics.dependency.bllip import bllip_score
 from fstmetrics.dependency.parses import PARSERS, Parse, read_conllu
 from fstmetrics.testing import check_metric
@@ -30,7 +32,7 @@ def chain_parser():
 
 
 @pytest.mark.parametrize("mean", ["geometric", "f1"])
-@pytest.mark.parametrize("reference", ["best", "mean", "worst"])
+@pytest.mark.parametrize("reference", ["best", "mean", "worst", "any"])
 @pytest.mark.parametrize("pooled", [True, False])
 def test_the_laws_hold(chain_parser, mean, reference, pooled):
     check_metric(Bllip(parser=chain_parser, mean=mean, reference=reference, pooled=pooled))
@@ -67,6 +69,87 @@ def test_it_equals_the_definition(hypothesis, references):
             assert score == pytest.approx(expected)
 
 
+@given(words, st.lists(words, min_size=1, max_size=3))
+def test_any_reference_by_its_definition(hypothesis, references):
+    """A dependency matches as often as one of the references has it; shorter ones are punished."""
+
+    def pairs(tokens):
+        return [*zip([None, *tokens], tokens, strict=False)]
+
+    own = pairs(hypothesis)
+    matches = sum(
+        min(own.count(pair), max(pairs(reference).count(pair) for reference in references))
+        for pair in set(own)
+    )
+    sizes = sorted(map(len, references), key=lambda size: (abs(size - len(own)), size))
+    expected = float(sizes[0] == 0)
+    if own:
+        expected = matches / len(own) * min(1.0, math.exp(1 - sizes[0] / len(own)))
+    metric = Bllip(parser=chain, reference="any")
+    assert metric.against(references).score(hypothesis) == pytest.approx(expected)
+    assert Bllip(parser=chain, reference="any", pooled=True).score(
+        metric.against(references).stats(hypothesis)
+    ) == pytest.approx(expected)
+    if len(references) == 1 and len(own) >= len(references[0]) and own:
+        assert expected == pytest.approx(matches / len(own))
+
+
+LIKENESS = {frozenset("ab"): 0.75, frozenset("bc"): 0.25, frozenset("a"): 0.5}
+
+
+class Table:
+    """A similarity by table; equal words have 1 whatever it says."""
+
+    def matrix(self, words, others):
+        return np.array(
+            [[LIKENESS.get(frozenset({one, other}), 0.0) for other in others] for one in words]
+        ).reshape(len(words), len(others))
+
+
+few = st.lists(st.sampled_from("abc"), max_size=4)
+
+
+@given(few, few)
+def test_similar_words_by_enumeration(hypothesis, reference):
+    def alike(one, other):
+        if one == other:
+            return 1.0
+        return LIKENESS.get(frozenset({one, other}), 0.0) if one and other else 0.0
+
+    own, others = (list(zip([None, *side], side, strict=False)) for side in (hypothesis, reference))
+    fewer, more = sorted((own, others), key=len)
+    matches = max(
+        sum(
+            alike(head, other_head) * alike(word, other_word)
+            for (head, word), (other_head, other_word) in zip(fewer, chosen, strict=True)
+        )
+        for chosen in permutations(more, len(fewer))
+    )
+    metric = Bllip(parser=chain, similarity=Table())
+    stats = metric.against([reference]).stats(hypothesis)
+    assert stats[0] == pytest.approx(matches)
+    if own and others:
+        expected = matches / math.sqrt(len(own) * len(others))
+        assert metric.score(stats) == pytest.approx(expected)
+
+
+@given(words, st.lists(words, min_size=1, max_size=3), st.sampled_from(["best", "any"]))
+def test_words_that_are_all_different_change_nothing(hypothesis, references, choice):
+    strict = Bllip(parser=chain, reference=choice).against(references)
+    soft = Bllip(parser=chain, reference=choice, similarity=AffixSimilarity(epsilon=0.1))
+    assert soft.against(references).score(hypothesis) == pytest.approx(strict.score(hypothesis))
+
+
+def test_a_word_of_another_form_matches_in_part():
+    metric = parse_metric("bllip:parser=chain_of_words,similarity=affix(epsilon=0.5)")
+    PARSERS.register("chain_of_words", lambda model: chain)
+    try:
+        # (None, walked) is like (None, walks) by half, and so is (walked, home)
+        assert metric.against(["walks home"]).stats("walked home")[0] == 1.0
+    finally:
+        PARSERS.unregister("chain_of_words")
+
+
 def test_a_corpus_is_the_mean_of_segments_or_pooled():
     hypotheses, references = ["a b", "c"], [["a b"], ["x y z c"]]
     assert corpus_score(Bllip(parser=chain), hypotheses, references) == 0.5
@@ -88,6 +171,7 @@ def test_signatures(chain_parser, tmp_path):
     for metric in (
         Bllip(parses=str(path), mean="f1"),
         Bllip(parser="chain:model", reference="worst", pooled=True, lowercase=False),
+        Bllip(parser="chain", reference="any", similarity=AffixSimilarity(epsilon=0.5)),
     ):
         assert parse_metric(str(metric)) == metric
     metric = Bllip(parser=chain_parser)
@@ -103,7 +187,7 @@ def test_signatures(chain_parser, tmp_path):
         ({}, "needs dependencies"),
         ({"parses": "a", "parser": "b"}, "either parses=FILE or parser=NAME"),
         ({"parser": "b", "mean": "average"}, "expected one of geometric, f1"),
-        ({"parser": "b", "reference": "first"}, "expected one of best, mean, worst"),
+        ({"parser": "b", "reference": "first"}, "expected one of best, mean, worst, any"),
     ],
 )
 def test_bad_options(options, message):

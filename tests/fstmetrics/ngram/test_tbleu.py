@@ -98,6 +98,44 @@ def test_the_matching_is_one_to_one_and_of_least_distance(hypothesis, reference)
     assert matching(fewer, more)[2].sum() == pytest.approx(least)
 
 
+@given(sentences, sentences, st.sampled_from([0.1, 0.5, 3.0]))
+def test_places_weigh_in_the_matching(hypothesis, reference, position):
+    hypothesis, reference = hypothesis[:5], reference[:5]
+
+    def cost(i, j):
+        apart = abs(i / len(hypothesis) - j / len(reference))
+        return affix_distance(hypothesis[i], reference[j]) + position * apart
+
+    place, partner, distance = matching(hypothesis, reference, position)
+    found = sum(map(cost, place.tolist(), partner.tolist()))
+    pairs = (
+        [(i, j) for i, j in enumerate(chosen)]
+        if len(hypothesis) <= len(reference)
+        else [(i, j) for j, i in enumerate(chosen)]
+        for chosen in itertools.permutations(
+            range(max(len(hypothesis), len(reference))), min(len(hypothesis), len(reference))
+        )
+    )
+    assert found == pytest.approx(min(sum(cost(*pair) for pair in some) for some in pairs))
+    for i, j, away in zip(place, partner, distance, strict=True):
+        assert away == affix_distance(hypothesis[i], reference[j])
+
+
+def test_a_near_word_is_matched_where_it_stands():
+    reference = "walks he walked"
+    # alone, both matchings cost the same; a heavy position puts the word beside the last one
+    stats = {
+        position: TBLEU(order=2, epsilon=0.6, position=position)
+        .against([reference])
+        .stats("so he walk")
+        for position in (0.0, 1.0)
+    }
+    assert affix_distance("walk", "walks") < affix_distance("walk", "walked")
+    assert stats[0.0][:2].tolist() == [1.75, 0.0]
+    # "he walk" becomes "he walked"
+    assert stats[1.0][:2].tolist() == [1.5, 0.75]
+
+
 def matches_by_definition(hypothesis, references, epsilon, n):
     """Correct, weigh, clip and take the best reference, one n-gram at a time."""
     best = defaultdict(float)
@@ -153,7 +191,11 @@ def test_bad_options_and_references():
     lattice = Lattice.from_arcs([(0, 1, "a", 0.0)], finals=[1])
     with pytest.raises(OptionError, match="not as a lattice"):
         TBLEU().against([lattice])
+    with pytest.raises(OptionError, match="position is a number of at least 0, not -1"):
+        TBLEU(position=-1.0)
     assert parse_metric("tbleu:epsilon=0.3,order=2") == TBLEU(order=2, epsilon=0.3)
+    assert parse_metric("tbleu:position=0.5") == TBLEU(position=0.5)
+    assert "position" not in str(TBLEU())
 
 
 def test_real_systems(shared_data):
