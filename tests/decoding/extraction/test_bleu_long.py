@@ -145,7 +145,7 @@ def test_a_sum_says_what_it_would_take() -> None:
 
 def test_without_memory_for_prices_the_model_decides() -> None:
     lattice = concatenate([Lattice.from_arcs([(0, 1, "a"), (0, 1, "b", 1.0)], finals=[1])] * 60)
-    evaluator = BLEU().against(["a b c " * 20])
+    evaluator = BLEU(order=2).against(["a b c " * 20])
     found = without_labels(oracle, lattice, evaluator, memory=1000)
     assert not found.exact
     assert found.score >= evaluator.score(best(lattice).tokens)
