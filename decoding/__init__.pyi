@@ -5,6 +5,7 @@ from .corpus.runner import (
     run as run,
 )
 from .corpus.table import Table as Table
+from .extraction.best_of import best_of as best_of
 from .extraction.best_paths import best_paths as best_paths
 from .extraction.corpus_oracle import corpus_oracle as corpus_oracle
 from .extraction.oracle import (

@@ -46,9 +46,6 @@ class OracleTable:
     def stats(self, place: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
         """Return the statistics."""
 
-    def one_best_stats(self, place: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]:
-        """Return the statistics of the model's own choice."""
-
 def search_words(problems: Sequence[tuple[lattices._native.LatticeColumns | lattices._native.ForestColumns, lattices._native.FeatureColumns | None, dict[str, int], list[str], fstmetrics._native.WordMetric, tuple[object, ...]]], model_weight: float, memory: int, workers: int, one_best: bool) -> tuple[OracleTable, list[tuple[int, int, list[int]]]]:
     """
     Compile the references of each space, search it, and score what was found.
@@ -56,10 +53,9 @@ def search_words(problems: Sequence[tuple[lattices._native.LatticeColumns | latt
     A problem has the columns of a lattice or forest, those of its features or None, the
     numbers and the strings of its vocabulary, the metric, and the references:
     texts, or tuples of words. Each search may take so many bytes. Returns a row for each
-    problem,
-    and where there is no oracle the place, the outcome and the arcs in a list: 1, no path is
-    complete; 2, the path's model score overflows; 3, it takes more memory, or a forest cannot
-    be searched. With `one_best` the model's own choice is scored, too.
+    problem, and where there is no oracle the place, the outcome and the arcs in a list: 1, no
+    path is complete; 2, the path's model score overflows; 3, it takes more memory, or a forest
+    cannot be searched. With `one_best` the model's own choice is scored, too.
     """
 
 UNPLACED: float = 1e-09
@@ -179,6 +175,12 @@ def expectation(graph: DerivationColumns, score: Annotated[NDArray[numpy.float64
     """
     Return the logarithm of the sum over all derivations, mean and variance of the value, and
     of each slot the derivative of the mean and how often it is used.
+    """
+
+def expectations(graphs: Sequence[DerivationColumns], offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, tilt: float, threads: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:
+    """
+    Return `expectation` of each graph, without the variance, end to end: graph i has the scores
+    from offset[i] up to offset[i + 1].
     """
 
 def lattice_derivations(lattice: lattices._native.LatticeColumns) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]]:

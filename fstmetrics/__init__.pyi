@@ -13,6 +13,7 @@ from .dependency.parses import (
 )
 from .external.utility import Utility as Utility
 from .matching.cder import CDER as CDER
+from .matching.exact import Exact as Exact
 from .matching.character import CharacTER as CharacTER
 from .matching.gtm import GTM as GTM
 from .matching.lebleu import LeBLEU as LeBLEU

@@ -46,11 +46,11 @@ def best_rows(
     chosen = segment[:-1].copy()
     if len(rows) == len(chosen):
         return rows
-    worth, count = quality(floats(rows)), np.diff(segment)
+    objective, count = quality(floats(rows)), np.diff(segment)
     for place in range(1, int(count.max())):
         some = np.flatnonzero(count > place)
         other = segment[some] + place
-        better = worth[other] - worth[chosen[some]] > rounding
+        better = objective[other] - objective[chosen[some]] > rounding
         chosen[some[better]] = other[better]
     return floats(rows[chosen])
 

@@ -11,10 +11,12 @@ from lattices.errors import OptionError
 from lattices.options import (
     option_fields,
     read_options,
+    split_items,
     split_named,
+    split_option,
     write_value,
 )
-from lattices.registry import PREFIX, Registry, check_requirements, list_missing
+from lattices.registry import PREFIX, Registry, check_requirements, list_missing, load_python
 
 if TYPE_CHECKING:
     from fstmetrics.combination import Combination
@@ -160,6 +162,7 @@ METRICS: Registry[Any] = Registry(
         "meteor": "fstmetrics.matching.meteor:METEOR",
         "gtm": "fstmetrics.matching.gtm:GTM",
         "maxsim": "fstmetrics.matching.maxsim:MAXSIM",
+        "exact": "fstmetrics.matching.exact:Exact",
         "cder": "fstmetrics.matching.cder:CDER",
         "ribes": "fstmetrics.matching.ribes:RIBES",
         "character": "fstmetrics.matching.character:CharacTER",
@@ -170,6 +173,8 @@ METRICS: Registry[Any] = Registry(
     },
     check=_check(("name", "higher_is_better", "stat_names", "stats", "score", "against")),
     aliases={
+        "vote": "exact",
+        "exact-match": "exact",
         "word-error-rate": "wer",
         "character-error-rate": "cer",
         "4-grr": "grr",
@@ -260,7 +265,7 @@ def parse_metric(specification: str) -> Metric:
     normalise = [value for key, value in options if key in _NORMALISE]
     rest = [(key, value) for key, value in options if key not in _NORMALISE]
     built: Metric
-    if name.startswith(PREFIX):
+    if name.startswith(PREFIX) and not _is_class(name):
         from fstmetrics.external.utility import Utility
 
         built = Utility.of_function(name, rest)
@@ -275,6 +280,18 @@ def parse_metric(specification: str) -> Metric:
     return Normalised(built, normalise[0])
 
 
+def _is_class(name: str) -> bool:
+    """Tell whether ``python:MODULE:NAME`` is a class, and not a function of pairs."""
+    try:
+        return isinstance(load_python(name), type)
+    except ImportError:
+        # of a module that is broken
+        raise
+    except OptionError:
+        # of one that is not there: said where it is needed
+        return False
+
+
 def _build(kind: type[Any], name: str, options: Iterable[tuple[str, str]]) -> Any:
     readers = {"similarity": _read_similarity}
     return kind(**read_options(kind, options, name, readers=readers))
@@ -282,5 +299,5 @@ def _build(kind: type[Any], name: str, options: Iterable[tuple[str, str]]) -> An
 
 def _read_similarity(text: str) -> Any:
     name, _, rest = text.partition("(")
-    name, options = split_named(f"{name}:{rest.removesuffix(')')}")
+    options = [split_option(item, name) for item in split_items(rest.removesuffix(")"))]
     return _build(SIMILARITIES.get(name), name, options)

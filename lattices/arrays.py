@@ -90,3 +90,19 @@ def isotonic(values: ArrayLike, weights: ArrayLike | None = None) -> FloatColumn
     means = [total / share for total, share, _ in pools]
     # two means that are equal may have been rounded apart
     return floats(np.maximum.accumulate(np.repeat(means, [count for *_, count in pools])))
+
+
+def chain_arcs(
+    src: Array, dst: Array, length: Array, states: int
+) -> tuple[IntColumn, IntColumn, Array]:
+    """Return sources and targets of arcs made chains of so many arcs, and which are the first ones.
+
+    The states within chains have the numbers from ``states`` on.
+    """
+    begin = np.cumsum(length) - length
+    first = np.zeros(length.sum(), bool)
+    first[begin] = True
+    source = np.where(first, np.repeat(src, length), states - 1 + np.cumsum(~first))
+    target = np.roll(source, -1)
+    target[begin + length - 1] = dst
+    return ints(source), ints(target), first

@@ -44,11 +44,23 @@ def split_named(text: str) -> tuple[str, list[tuple[str, str]]]:
     >>> split_named("python:my_module:Mine,x=2")
     ('python:my_module:Mine', [('x', '2')])
     """
-    name, _, options = text.strip().partition(":")
+    name, options = split_name(text)
+    return name, [split_option(item, name) for item in split_items(options)]
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Return the two sides of ``NAME:REST``, or of ``python:MODULE:NAME,REST``.
+
+    Examples
+    --------
+    >>> split_name("glm:en.glm"), split_name("python:my_module:mine,en.glm"), split_name("lower")
+    (('glm', 'en.glm'), ('python:my_module:mine', 'en.glm'), ('lower', ''))
+    """
+    name, _, rest = text.strip().partition(":")
     if name == "python":
         # a name with colons of its own
-        name, _, options = text.strip().partition(",")
-    return name, [split_option(item, name) for item in split_items(options)]
+        name, _, rest = text.strip().partition(",")
+    return name, rest
 
 
 def split_items(options: str) -> list[str]:
@@ -105,21 +117,7 @@ def read_options(
     spell: Callable[[str], str] = str,
     readers: Mapping[str, Callable[[str], Any]] | None = None,
 ) -> dict[str, Any]:
-    """Return options of a dataclass, from text to what their fields say they are.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> @dataclass
-    ... class Search:
-    ...     depth: int = 3
-    ...     weights: tuple[float, ...] | None = None
-    >>> read_options(Search, [("depth", "2"), ("weights", "1/0.5")], "search")
-    {'depth': 2, 'weights': [1.0, 0.5]}
-    >>> read_options(Search, [("depth", "x")], "search")
-    Traceback (most recent call last):
-    lattices.errors.OptionError: search: depth is a whole number, not 'x'
-    """
+    """Return options of a dataclass, from text to what their fields say they are."""
     known = option_fields(kind, skip)
     options: dict[str, Any] = {}
     for name, text in given:
@@ -284,13 +282,7 @@ def expected(hint: Any) -> str:
 
 
 def read_value(hint: Any, text: str) -> Any:
-    """Return a value of a type; ValueError if the text is none.
-
-    Examples
-    --------
-    >>> read_value(bool, "true"), read_value(int | None, "none"), read_value(list[float], "1/2")
-    (True, None, [1.0, 2.0])
-    """
+    """Return a value of a type; ValueError if the text is none."""
     plain = _plain(hint)
     if plain is not hint and text == "none":
         return None
@@ -313,13 +305,7 @@ def read_value(hint: Any, text: str) -> Any:
 
 
 def write_value(value: object) -> str:
-    """Return a value as an option's text, which :func:`read_value` reads back.
-
-    Examples
-    --------
-    >>> [write_value(each) for each in (True, 2.0, 0.5, None, "words", [1.0, 0.5])]
-    ['true', '2', '0.5', 'none', 'words', '1/0.5']
-    """
+    """Return a value as an option's text, which :func:`read_value` reads back."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

@@ -35,13 +35,7 @@ LETTERS = 200
 
 
 def show(value: Any) -> str:
-    """Return a value as the HTML of a cell: numbers rounded, long lists and texts cut.
-
-    Examples
-    --------
-    >>> show(0.123456), show(None), show(["a", "<b>"]), show({"lm": 1.0})
-    ('0.1235', '', 'a &lt;b&gt;', 'lm = 1')
-    """
+    """Return a value as the HTML of a cell: numbers rounded, long lists and texts cut."""
     from lattices.drawing import cell
 
     text = _text(value)
@@ -75,13 +69,7 @@ def public_fields(record: Any, *others: str) -> dict[str, Any]:
 
 
 def to_plain(value: Any) -> Any:
-    """Return a value as plain data; what is neither data nor a result becomes its text.
-
-    Examples
-    --------
-    >>> to_plain({"stats": np.arange(2.0), "words": ("a", None), "count": np.int32(3)})
-    {'stats': [0.0, 1.0], 'words': ['a', None], 'count': 3}
-    """
+    """Return a value as plain data; what is neither data nor a result becomes its text."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, np.ndarray | np.generic):

@@ -54,18 +54,7 @@ def _list_installed() -> Any:
 
 
 class Registry(Generic[T]):
-    """The plug-ins of one kind: the library's own, and those of an entry-point group.
-
-    Examples
-    --------
-    >>> colours: Registry[str] = Registry("example.colours", "colour", aliases={"rouge": "red"})
-    >>> colours.register("red", "#f00")
-    >>> colours.get("red"), colours.get("Rouge")
-    ('#f00', '#f00')
-    >>> colours.get("rad")
-    Traceback (most recent call last):
-    lattices.errors.UnknownNameError: no colour named 'rad'; did you mean red? (known: red)
-    """
+    """The plug-ins of one kind: the library's own, and those of an entry-point group."""
 
     def __init__(
         self,
@@ -248,8 +237,11 @@ def explain_failure(problem: BaseException) -> str:
     said, what, trace = "", "", problem.__traceback__
     while trace is not None:
         frame = trace.tb_frame
-        what = _find_plugin(frame) or what
-        if what and frame.f_globals.get("__name__", "").partition(".")[0] in _plugin_packages():
+        what, module = _find_plugin(frame) or what, frame.f_globals.get("__name__", "")
+        if not what and (others := {LOADED[key] for key in LOADED if key[0] == module}):
+            # of a class or a function that no registry knows, beside one that some does
+            what = others.pop() if len(others) == 1 else f"a plug-in of {module}"
+        if what and module.partition(".")[0] in _plugin_packages():
             where = f"{frame.f_code.co_filename}:{trace.tb_lineno}"
             said = f"{what} has failed: {type(problem).__name__}: {problem} ({where})"
         trace = trace.tb_next
@@ -262,7 +254,9 @@ def _plugin_packages() -> set[str]:
 
 def _find_plugin(frame: FrameType) -> str:
     """Return the plug-in whose class or function a frame runs; empty if it runs none."""
-    names = [kind.__qualname__ for kind in type(frame.f_locals.get("self")).__mro__]
+    kinds = [kind.__qualname__ for kind in type(frame.f_locals.get("self")).__mro__]
+    # a class within a function of one is part of that
+    names = [each for name in kinds for each in (name, name.partition(".")[0])]
     keys = ((frame.f_globals.get("__name__", ""), name) for name in (*names, frame.f_code.co_name))
     return next((LOADED[key] for key in keys if key in LOADED), "")
 

@@ -117,6 +117,9 @@ from dataclasses import dataclass
 from decoding.minimum_risk.method import Method
 from decoding.training.perceptron import Perceptron
 from fstmetrics import WER
+from fstmetrics.signature import Signature
+from lattices.formats import Format
+from lattices.intersection.openfst import OpenFstEngine
 
 @dataclass(frozen=True, kw_only=True)
 class Dividing(Method):
@@ -152,6 +155,43 @@ class Vague(Failing):
 class Bad(WER):
     name = "bad"
 
+@dataclass(frozen=True, kw_only=True)
+class Nested(WER):
+    name = "nested"
+    def against(self, references):
+        found = super().against(references)
+        class Inner(type(found)):
+            def stats(self, hypothesis):
+                return [][1]
+        found.__class__ = Inner
+        return found
+
+@dataclass(frozen=True)
+class Unlike(Signature):
+    name = "unlike"
+    def matrix(self, words, others):
+        return words @ others
+
+class Normal:
+    def sentence(self, words):
+        return words.lower()
+    def waits(self, words):
+        return False
+    def covers(self, words):
+        return True
+
+class Searcher(OpenFstEngine):
+    name = "searcher"
+    def best(self, problems, **options):
+        return [7 for _ in problems]
+
+class Page(Format):
+    name, description, kind, suffixes = "page", "pages", "nbest", (".page",)
+    def write(self, stream, spaces, losses):
+        return stream.nothing
+
+PAGE, SEARCHER = Page(), Searcher()
+
 def test(metric, stats_a, stats_b):
     return [][0]
 
@@ -184,6 +224,16 @@ bad = faulty_parts:Bad
 [fstmetrics.significance]
 test = faulty_parts:test
 silent = faulty_parts:silent_test
+[fstmetrics.metrics]
+nested = faulty_parts:Nested
+[fstmetrics.similarities]
+unlike = faulty_parts:Unlike
+[fstmetrics.normalisers]
+normal = faulty_parts:Normal
+[lattices.engines]
+searcher = faulty_parts:SEARCHER
+[lattices.formats]
+page = faulty_parts:PAGE
 [decoding.writers]
 broken = faulty_parts:write
 words = faulty_parts:write_words
@@ -332,6 +382,16 @@ def line_of(text: str) -> int:
          "has failed: KeyError: 'x'", '{}["x"]'),
         (["oracle", "CATS", "--format", "NAME"], "writer", "words", "write_words",
          "expected a list for 1 segments", ""),
+        (["score", "text", "--refs", "text", "--metric", "NAME"], "metric", "nested", "Nested",
+         "has failed: IndexError: list index out of range", "[][1]"),
+        (["score", "text", "--refs", "text", "--metric", "wer:similarity=NAME"], "similarity",
+         "unlike", "Unlike", "has failed: TypeError: unsupported operand", "words @ others"),
+        (["score", "text", "--refs", "text", "--metric", "wer:normalise=NAME"], "normaliser",
+         "normal", "Normal", "has failed: AttributeError: 'tuple' object", "words.lower()"),
+        (["oracle", "LATTICE", "--engine", "NAME"], "engine", "searcher", "SEARCHER",
+         "returns 7 for a problem, expected a Found", ""),
+        (["convert", "CATS", "--to", "NAME", "-o", "out"], "format", "page", "PAGE",
+         "has failed: AttributeError: '_io.BufferedWriter' obj", "stream.nothing"),
         (["oracle", "CATS", "--refs", "text", "--refs-format", "NAME"], "reference layout",
          "digits", "layout", "has failed: ValueError: invalid literal for int()", "int(file"),
         (["oracle", "CATS", "--refs", "text", "--refs-format", "NAME"], "reference layout",
@@ -355,8 +415,11 @@ def test_what_fails_is_named_with_its_file(
     (tmp_path / "text").write_text("s0 the cat\ns1 a cat\n")
     full = f"python:faulty_parts:{attribute}"
     what = f"the {kind} '{name}' of faulty-parts 1.5 (faulty_parts:{attribute})"
-    given = {"NAME": name if by_name else full, "CATS": "cats.jsonl"}
-    done = run(site, *(given.get(each, each) for each in argv))
+    cats(tmp_path / "lattice.jsonl", 1)
+    given = {"NAME": name if by_name else full, "CATS": "cats.jsonl", "LATTICE": "lattice.jsonl"}
+    for word, meant in given.items():
+        argv = [each.replace(word, meant) for each in argv]
+    done = run(site, *argv)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
@@ -393,6 +456,22 @@ def test_what_cannot_be_used_is_said_before_any_work(
     assert done.returncode == 2
     assert message.replace("SITE", str(site)) in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
+
+
+def test_a_metric_is_a_class_of_a_module(site: Path, tmp_path: Path) -> None:
+    path = cats(tmp_path / "cats.jsonl", 2)
+    for metric in ("mine", "python:odd_parts:Mine"):
+        done = run(site, "oracle", path, "--metric", metric, "--format", "text", "--workers", 2)
+        assert (done.returncode, done.stdout) == (0, "the cat\nthe cat\n")
+    for metric, message in {
+        "python:odd_parts:NoDataclass": "python:odd_parts:NoDataclass is no metric: it is <class",
+        "python:odd_parts:Mine,x=1": "python:odd_parts:Mine has no option 'x' (it has similarity)",
+        "python:odd_parts_raises:Mine": "python:odd_parts_raises:Mine cannot be loaded: Zero",
+    }.items():
+        done = run(site, "oracle", path, "--metric", metric)
+        assert done.returncode == 2
+        assert message in done.stderr.splitlines()[-1]
+        assert "Traceback" not in done.stderr
 
 
 def test_one_segment_that_fails_does_not_lose_the_others(

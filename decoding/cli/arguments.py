@@ -99,13 +99,20 @@ def check_plot(arguments: argparse.Namespace) -> str:
     return plot_format(arguments.plot)
 
 
-def check_inputs(arguments: argparse.Namespace, what: str) -> None:
-    """Refuse no input at all, and standard input for two things."""
-    if not arguments.paths:
+def check_inputs(arguments: argparse.Namespace) -> None:
+    """Refuse no input at all, and standard input for two things.
+
+    Of every command that takes inputs; a decoder, or systems, may take their place.
+    """
+    if getattr(arguments, "decoder", None) is not None:
+        return
+    paths = arguments.paths or (getattr(arguments, "systems", None) or [])[:1]
+    if not paths:
+        (what,) = (each.metavar for each in arguments.parser._actions if each.dest == "paths")
         greedy = [f"--{name}" for name in ("refs", "metric") if hasattr(arguments, name)]
         note = f"; they come before {' and '.join(greedy)}" if greedy else ""
         arguments.parser.error(f"no {what} given{note}")
-    files = [*arguments.paths, *(getattr(arguments, "refs", None) or [])]
+    files = [*paths, *(getattr(arguments, "refs", None) or [])]
     if files.count(STANDARD) > 1:
         arguments.parser.error("standard input (-) can be read only once")
 

@@ -21,8 +21,9 @@ from contextvars import copy_context
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.arguments import check_outputs, spellings
+from decoding.cli.arguments import check_inputs, check_outputs, spellings
 from decoding.cli.option_table import add_options
+from decoding.cli.running import check_running
 from decoding.cli.terminal import detail, is_verbose, say, score_style, volume
 
 if TYPE_CHECKING:
@@ -206,9 +207,9 @@ def _run(given: Sequence[str]) -> int:
 
         check_outputs(arguments)
         # those of `fstmetrics study` have a parser of their own for each study
-        parser = getattr(arguments, "study_parser", arguments.parser)
+        arguments.parser = getattr(arguments, "study_parser", arguments.parser)
         with (
-            spell_arguments(spellings(parser)),
+            spell_arguments(spellings(arguments.parser)),
             warnings.catch_warnings(),
             volume(arguments),
             score_style(arguments),
@@ -217,6 +218,10 @@ def _run(given: Sequence[str]) -> int:
             started = time.perf_counter()
             if is_verbose():
                 detail(_version())
+            if hasattr(arguments, "paths"):
+                check_inputs(arguments)
+            if hasattr(arguments, "dask"):
+                check_running(arguments)
             code: int = arguments.run(arguments)
             detail(f"{time.perf_counter() - started:.2f} s in all, exit code {code}")
     except SystemExit as ending:

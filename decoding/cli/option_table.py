@@ -82,7 +82,7 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 """,
     "metrics": """
 --metric SPEC: several = <default>  metrics such as wer or grr:n=2,alpha=0.5, or
-    python:MODULE:FUNCTION, a function of pairs of texts (default: <default>)<note>
+    python:MODULE:NAME, a metric's class or a function of pairs of texts (default: <default>)<note>
 @normaliser
 @score style
 """,
@@ -188,7 +188,7 @@ class PluginNames:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _OptionLine:
     """A line of a table, in its parts."""
 
     names: list[str]
@@ -199,7 +199,7 @@ class _Line:
     is_alternative: bool
 
 
-def _lines(table: str) -> Iterator[_Line]:
+def _lines(table: str) -> Iterator[_OptionLine]:
     """Iterate over the options of a table, those that it shares among them."""
     for text in filter(None, re.split(r"\n(?! )", table)):
         head, _, help = text.partition("  ")
@@ -214,7 +214,7 @@ def _lines(table: str) -> Iterator[_Line]:
         names = re.findall(r"(?:^|(?<=, ))-[-\w]+|^\w+", head)
         value = head[head.index(names[-1]) + len(names[-1]) :].strip()
         kinds = [each.strip() for each in words.split(",") if each.strip()]
-        yield _Line(names, value, kinds, default.strip(), help, text.startswith("| "))
+        yield _OptionLine(names, value, kinds, default.strip(), help, text.startswith("| "))
 
 
 def add_options(parser: argparse.ArgumentParser, table: str) -> None:
@@ -238,7 +238,7 @@ def add_options(parser: argparse.ArgumentParser, table: str) -> None:
             parser.set_defaults(**{f"default_{action.dest}": line.default.split()})
 
 
-def _keywords(line: _Line) -> dict[str, Any]:
+def _keywords(line: _OptionLine) -> dict[str, Any]:
     """Return what argparse wants to know of an option."""
     found: dict[str, Any] = {}
     if "|" in line.value and "[" not in line.value:

@@ -42,20 +42,16 @@ class _Counted(Protocol):
     def failures(self) -> Failures: ...
 
 
-def check_workers(arguments: argparse.Namespace) -> None:
-    """Refuse two kinds of workers."""
+def check_running(arguments: argparse.Namespace) -> None:
+    """Refuse two kinds of workers, and what cannot be resumed; of every command with workers."""
     if arguments.dask and arguments.workers > 1:
         arguments.parser.error("--dask and --workers exclude one another")
     if arguments.dask:
         from lattices.optional import require
 
         require("distributed", "dask")
-
-
-def check_running(arguments: argparse.Namespace) -> None:
-    """Refuse two kinds of workers, and what cannot be resumed."""
-    check_workers(arguments)
-    if not getattr(arguments, "resume", False):
+    # what has checkpoints goes on from them
+    if not getattr(arguments, "resume", False) or hasattr(arguments, "checkpoint"):
         return
     if getattr(arguments, "format", None) in TABULAR:
         arguments.parser.error(

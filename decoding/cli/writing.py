@@ -47,7 +47,7 @@ def target_of(arguments: argparse.Namespace) -> Target:
     from lattices.errors import OptionError
     from lattices.formats.writing import format_for_writing
     from lattices.options import take_options
-    from lattices.registry import check_requirements
+    from lattices.registry import PREFIX, check_requirements
 
     path = arguments.output
     directory = os.path.isdir(path)
@@ -65,7 +65,9 @@ def target_of(arguments: argparse.Namespace) -> Target:
             f"{ARCHIVE}= is one file for all segments; write to a file, not into {path}"
         )
     alone = format.appendable or format.single or directory
-    return Target(format.name, arguments.lossy, options, together=not alone)
+    # one of the current directory is known by what names it alone
+    known = name if name is not None and name.startswith(PREFIX) else format.name
+    return Target(known, arguments.lossy, options, together=not alone)
 
 
 def transform_and_write(

@@ -14,14 +14,14 @@ import numpy as np
 
 from decoding.corpus.outcomes import Done, Failure, Segment
 from fstmetrics.external.function import PythonFunction, numbers_of
-from lattices.arrays import Array, FloatColumn, floats
+from lattices.arrays import FloatColumn, floats
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import decode_lines, split_words
 from lattices.formats.ids import place
 from lattices.formats.streams import open_input
 from lattices.registry import PREFIX
-from lattices.spaces import Forest, Lattice, NBest, Space
-from lattices.spaces.features import add_feature
+from lattices.spaces import Forest, NBest, Space
+from lattices.spaces.features import add_feature, feature_column, feature_texts
 
 
 @dataclass(frozen=True)
@@ -33,35 +33,14 @@ class FunctionValues:
 
     def columns(self, spaces: Sequence[Space]) -> list[FloatColumn]:
         """Return the values of the entries, arcs or edges of each space."""
-        texts = [_texts(space) for space in spaces]
+        texts = [feature_texts(space) for space in spaces]
         given = [text for some in texts for text in some]
         numbers = numbers_of(self.function, given, self.name, "texts") if given else np.empty(0)
         ends = np.cumsum([0, *map(len, texts)])
         return [
-            _column(space, numbers[begin:end])
+            feature_column(space, numbers[begin:end])
             for space, begin, end in zip(spaces, ends[:-1], ends[1:], strict=True)
         ]
-
-
-def _texts(space: Space) -> list[str]:
-    """Return the hypotheses of a list; of other spaces the words, in their order."""
-    if isinstance(space, NBest):
-        return [" ".join(space.tokens(entry)) for entry in range(len(space))]
-    labels = space.label if isinstance(space, Lattice) else space.symbol
-    return list(space.vocabulary.decode(labels[labels > 0].tolist()))
-
-
-def _column(space: Space, numbers: Array) -> FloatColumn:
-    """Return the value of each entry, arc or edge."""
-    if isinstance(space, NBest):
-        return floats(numbers)
-    if isinstance(space, Lattice):
-        column = np.zeros(space.num_arcs)
-        column[space.label > 0] = numbers
-        return floats(column)
-    edge = np.repeat(np.arange(space.num_edges), np.diff(space.symbol_offset))
-    said = edge[space.symbol > 0]
-    return floats(np.bincount(said, weights=numbers, minlength=space.num_edges))
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,13 +38,14 @@ from fstmetrics.contract import (
     Evaluator,
     Prepared,
     clipped_matches,
+    nbest_stats,
     quality,
 )
 from lattices import _native
 from lattices.algorithms import best, k_best, to_characters
 from lattices.algorithms.characters import to_pieces
 from lattices.algorithms.paths import explain_no_path
-from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.arrays import FloatColumn, IntColumn, ints
 from lattices.errors import OptionError, SpaceError
 from lattices.intersection.forest_as_lattice import as_lattice, best_parse
 from lattices.intersection.rows import fitting
@@ -168,7 +169,8 @@ def statistics_fronts(
         rows = answer.rows
         if not answer.complete:
             some = k_best(problem.space, KBEST_FALLBACK, distinct=True)
-            rows = floats([problem.evaluator.stats(each.tokens) for each in some])
+            listed = NBest.from_hypotheses(some, vocabulary=problem.space.vocabulary)
+            rows = nbest_stats(problem.evaluator, listed)
         fronts.append(StatisticsFront(rows, tuple(some), answer.outer, answer.exact))
     return fronts
 

@@ -300,9 +300,10 @@ def _find_front(
     space: Lattice | Forest, evaluator: Evaluator, front: StatisticsFront
 ) -> FrontCandidates:
     """Return the front of a space and its 1-best."""
-    sentences = _Sentences(evaluator)
-    for hypothesis in (*front.hypotheses, best(space)):
-        first = sentences.add(hypothesis)
+    sentences, said = _Sentences(evaluator), [*front.hypotheses, best(space)]
+    scored = nbest_stats(evaluator, NBest.from_hypotheses(said, vocabulary=space.vocabulary))
+    for hypothesis, row in zip(said, scored, strict=True):
+        first = sentences.add(hypothesis, row)
     rows = floats(sentences.rows)
     model = np.array([each.score for each in sentences.hypotheses])
     sentence = ranking(scores_of(evaluator.metric, rows), model, ROUNDING)[0]
@@ -337,12 +338,12 @@ class _Sentences:
         self.rows: list[FloatColumn] = []
         self.place: dict[tuple[str, ...], int] = {}
 
-    def add(self, hypothesis: Hypothesis) -> int:
-        """Return the place of a sentence, with the better of its paths."""
+    def add(self, hypothesis: Hypothesis, row: FloatColumn | None = None) -> int:
+        """Return the place of a sentence, with the better of its paths; ``row`` if it is scored."""
         place = self.place.setdefault(hypothesis.tokens, len(self.rows))
         if place == len(self.rows):
             self.hypotheses.append(hypothesis)
-            self.rows.append(self.evaluator.stats(hypothesis.tokens))
+            self.rows.append(self.evaluator.stats(hypothesis.tokens) if row is None else row)
         elif hypothesis.score > self.hypotheses[place].score:
             self.hypotheses[place] = hypothesis
         return place

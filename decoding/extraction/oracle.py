@@ -34,8 +34,9 @@ from fstmetrics.references import Overlap, VocabularyWarning, overlap
 from lattices._native import check_sums
 from lattices.algorithms import k_best
 from lattices.algorithms.paths import explain_no_path
-from lattices.errors import OptionError, argument
-from lattices.intersection import Engine, choose
+from lattices.errors import EngineError, OptionError, argument
+from lattices.intersection import Engine, Found, choose
+from lattices.registry import name_plugin
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import (
     LATTICE,
@@ -447,7 +448,7 @@ def _search_by_engine(
         members.setdefault(chosen, []).append(index)
     results: dict[int, Oracle] = {}
     for chosen, indexes in members.items():
-        found = chosen.best(
+        found: Sequence[Any] = chosen.best(
             [(prepared[index].space, machines[index]) for index in indexes],
             model_weight=model_weight,
             workers=search.workers,
@@ -457,6 +458,9 @@ def _search_by_engine(
             space, evaluator = problems[index]
             if best is None:
                 raise explain_no_path(space)
+            if not isinstance(best, Found):  # an engine of others may return anything
+                what = name_plugin(chosen, f"engine {chosen.name}")
+                raise EngineError(f"{what} returns {best!r:.60} for a problem, expected a Found")
             hypothesis = space.hypothesis(prepared[index].original(best.arcs))
             exact = machines[index].proves
             results[index] = score_hypothesis(hypothesis, evaluator, exact, chosen.name)
@@ -524,6 +528,15 @@ class SizePoint(NamedTuple):
         return {"k": self.k, "sentences": self.sentences, **self.oracle.to_dict()}
 
 
+def check_sizes(sizes: Iterable[int]) -> list[int]:
+    """Return sizes that are all at least 1."""
+    asked = list(sizes)
+    wrong = next((k for k in asked if k < 1), None)
+    if wrong is not None:
+        raise OptionError(f"sizes has {wrong}, expected whole numbers from 1 on")
+    return asked
+
+
 @takes(space=SPACE, evaluator=EVALUATOR)
 def oracle_at(space: Space, evaluator: Evaluator, sizes: Iterable[int]) -> list[SizePoint]:
     """Return the oracle among the model's k best sentences for each k: what a longer list buys.
@@ -549,10 +562,7 @@ def oracle_at(space: Space, evaluator: Evaluator, sizes: Iterable[int]) -> list[
     ...  for point in oracle_at(nbest, WER().against(["the cat"]), [1, 2, 100])]
     [(1, 'a', 1.0), (2, 'cat', 0.5), (100, 'the cat', 0.0)]
     """
-    asked = list(sizes)
-    wrong = next((k for k in asked if k < 1), None)
-    if wrong is not None:
-        raise OptionError(f"sizes has {wrong}, expected whole numbers from 1 on")
+    asked = check_sizes(sizes)
     if not asked:
         return []
     found: NBest | list[Hypothesis]

@@ -1,6 +1,7 @@
 // Expectations over all derivations: the bindings.
 #include "decoding/native/expectation.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "decoding/native/bindings.hpp"
@@ -49,6 +50,35 @@ void bind_expectation(nb::module_& module) {
       "graph"_a, "score"_a, "scale"_a, "tilt"_a, "surprise"_a,
       "Return the logarithm of the sum over all derivations, mean and variance of the value, and\n"
       "of each slot the derivative of the mean and how often it is used.");
+  module.def(
+      "expectations",
+      [](const std::vector<const DerivationColumns*>& graphs, const Column<std::int64_t>& offset,
+         const Floats& score, double scale, double tilt, int threads) {
+        const auto begin = view(offset);
+        const auto scores = view(score);
+        if (begin.size() != graphs.size() + 1 || begin[0] != 0 ||
+            begin.back() != static_cast<std::int64_t>(scores.size()) ||
+            !std::is_sorted(begin.begin(), begin.end())) {
+          throw option_error("scores that do not fit the graphs");
+        }
+        const auto found = search_batch<Expectation>(
+            graphs.size(), threads, [&](std::size_t at, Expectation& answer, Poll& poll) {
+              const auto own = scores.subspan(begin[at], begin[at + 1] - begin[at]);
+              answer = expectation(*graphs[at], own, {scale, tilt, false}, poll);
+            });
+        std::vector<double> total, mean, gradient, count;
+        for (const Expectation& each : found) {
+          total.push_back(each.log_total);
+          mean.push_back(each.mean);
+          gradient.insert(gradient.end(), each.gradient.begin(), each.gradient.end());
+          count.insert(count.end(), each.count.begin(), each.count.end());
+        }
+        return give_all(total, mean, gradient, count);
+      },
+      "graphs"_a, "offset"_a, "score"_a, "scale"_a, "tilt"_a, "threads"_a,
+      "Return `expectation` of each graph, without the variance, end to end: graph i has the "
+      "scores\n"
+      "from offset[i] up to offset[i + 1].");
   module.def("lattice_derivations", native([](const Lattice& lattice) {
                const Index arcs = lattice.num_edges(), states = lattice.num_nodes();
                std::vector<Index> slot(arcs), end(states, -1);

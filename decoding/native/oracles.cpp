@@ -135,9 +135,6 @@ class OracleTable {
   Array<double> stats(std::size_t place) const {
     return give(std::vector<double>(found.at(place).metric.stats));
   }
-  Array<double> one_best_stats(std::size_t place) const {
-    return give(std::vector<double>(found.at(place).one_best_metric.stats));
-  }
 
  private:
   nb::tuple words(std::size_t place, std::span<const Index> numbers) const {
@@ -211,9 +208,7 @@ void bind_oracles(nb::module_& module) {
            "Return the features of the path that are not zero, by name.")
       .def("reference", row([](const WordOracle& found) { return found.metric.reference; }),
            "place"_a, "Return the reference it was scored against.")
-      .def("stats", &OracleTable::stats, "place"_a, "Return the statistics.")
-      .def("one_best_stats", &OracleTable::one_best_stats, "place"_a,
-           "Return the statistics of the model's own choice.");
+      .def("stats", &OracleTable::stats, "place"_a, "Return the statistics.");
   module.def(
       "search_words", &search_words, "problems"_a, "model_weight"_a, "memory"_a, "workers"_a,
       "one_best"_a,
@@ -222,10 +217,10 @@ void bind_oracles(nb::module_& module) {
       "A problem has the columns of a lattice or forest, those of its features or None, the\n"
       "numbers and the strings of its vocabulary, the metric, and the references:\n"
       "texts, or tuples of words. Each search may take so many bytes. Returns a row for each\n"
-      "problem,\n"
-      "and where there is no oracle the place, the outcome and the arcs in a list: 1, no path is\n"
-      "complete; 2, the path's model score overflows; 3, it takes more memory, or a forest cannot\n"
-      "be searched. With `one_best` the model's own choice is scored, too.");
+      "problem, and where there is no oracle the place, the outcome and the arcs in a list: 1, no\n"
+      "path is complete; 2, the path's model score overflows; 3, it takes more memory, or a "
+      "forest\n"
+      "cannot be searched. With `one_best` the model's own choice is scored, too.");
 }
 
 }  // namespace decoding

@@ -15,6 +15,9 @@ NAMES = {"one_best": "1-best", "oracle": "oracle", "corpus": "corpus oracle", "m
 def read_choices(path: str) -> dict[str, Any]:
     """Return what a page shows of a comparison: metrics, and a row of scores for each choice.
 
+    With intervals, and differences from the 1-best with their intervals and p-values, if the
+    document has them; None where not.
+
     Raises
     ------
     FormatError
@@ -38,9 +41,17 @@ def read_choices(path: str) -> dict[str, Any]:
                         **{name: each[name] for name in ("among", "method", "unproven")},
                         "own": columns.get(each["under"]),
                         "scores": [None] * len(metrics),
+                        "intervals": [None] * len(metrics),
+                        "effects": [None] * len(metrics),
                     },
                 )
-                row["scores"][columns[each["metric"]]] = float(each["score"])
+                place = columns[each["metric"]]
+                row["scores"][place] = float(each["score"])
+                row["intervals"][place] = _ends(each, "")
+                if each.get("difference") is not None:
+                    effect, p = float(each["difference"]), float(each["p_value"])
+                    around = _ends(each, "difference_")
+                    row["effects"][place] = {"effect": effect, "interval": around, "p": p}
             sizes = {name: int(document[name]) for name in ("segments", "nbest")}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
             what = f"{type(problem).__name__}: {problem}"
@@ -49,3 +60,9 @@ def read_choices(path: str) -> dict[str, Any]:
                 display_name(path),
             ) from None
     return {"metrics": metrics, "rows": list(rows.values()), **sizes}
+
+
+def _ends(each: dict[str, Any], of: str) -> list[float] | None:
+    """Return the two ends of an interval, if there is one."""
+    ends = [each.get(of + name) for name in ("low", "high")]
+    return None if None in ends else [float(end) for end in ends if end is not None]

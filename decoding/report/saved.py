@@ -139,7 +139,8 @@ def _report(
         metrics,
         references,
         extra,
-        confidences=confidences,
+        confidences,
+    )._replace(
         exact=bool(oracle.get("exact", True)),
         decomposes=all(decomposes(metric.against(references)) for metric in alone),
         oracle_of=oracle_of,

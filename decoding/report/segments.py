@@ -79,17 +79,17 @@ class SegmentReport(NamedTuple):
     #: of the words of the MBR decision: how probable they are, and whether they are matches
     confidences: tuple[float, ...]
     right: tuple[bool, ...]
-    curve: SegmentCurvePoints | None
-    #: whether all oracles are proven
-    exact: bool
-    #: whether the 1-best is arbitrary, since the model has no scores
-    unscored: bool
-    #: whether the oracles are part of the best corpus, whatever the other segments are
-    decomposes: bool
-    #: the metric that a saved oracle is best under; empty where each metric has its own
-    oracle_of: str
     #: what is shown when the segment is opened, as JSON
     detail: str
+    curve: SegmentCurvePoints | None = None
+    #: whether all oracles are proven
+    exact: bool = True
+    #: whether the 1-best is arbitrary, since the model has no scores
+    unscored: bool = False
+    #: whether the oracles are part of the best corpus, whatever the other segments are
+    decomposes: bool = True
+    #: the metric that a saved oracle is best under; empty where each metric has its own
+    oracle_of: str = ""
 
 
 class Chosen(NamedTuple):
@@ -242,7 +242,8 @@ class ReportTask:
             self.metrics,
             references,
             extra,
-            confidences=confidences,
+            confidences,
+        )._replace(
             curve=self._curve(segment),
             exact=all(found.exact for found in oracles if found is not None),
             unscored=is_unscored(space),
@@ -292,13 +293,7 @@ def report_of(
     metrics: Sequence[Metric],
     references: tuple[Reference, ...],
     extra: Mapping[str, Any],
-    *,
-    confidences: Sequence[float] = (),
-    curve: SegmentCurvePoints | None = None,
-    exact: bool = True,
-    unscored: bool = False,
-    decomposes: bool = True,
-    oracle_of: str = "",
+    confidences: Sequence[float],
 ) -> SegmentReport:
     """Align the sentences of a segment, and spell out what the page has of it."""
     judge = cast(Aligning, word_aligner(metrics).against(references)).judge
@@ -345,11 +340,6 @@ def report_of(
         errors=errors,
         confidences=tuple(confidences),
         right=right,
-        curve=curve,
-        exact=exact,
-        unscored=unscored,
-        decomposes=decomposes,
-        oracle_of=oracle_of,
         detail=json_text(detail),
     )
 

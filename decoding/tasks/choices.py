@@ -32,7 +32,7 @@ from lattices.caching import cached_property
 from lattices.errors import OptionError, TooLargeError, argument
 from lattices.formats.references import References
 from lattices.records import PlainRecord
-from lattices.spaces import Forest, Lattice, NBest, Space
+from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
 from lattices.spaces.arguments import SPACES, WHOLE, Each, takes
 
 if TYPE_CHECKING:
@@ -394,7 +394,7 @@ class _Batch:
             oracles = self._oracles(way, spaces, evaluators)
             for place, found in zip(places, oracles, strict=True):
                 if found is not None:
-                    stats = np.hstack(self._scored(place, found.tokens))
+                    stats = np.hstack(self._score(place, [found.tokens])[0])
                     front = FrontCandidates(
                         (), rows := floats(found.stats[np.newaxis]), rows, 0, 0, found.engine
                     )
@@ -406,8 +406,8 @@ class _Batch:
         except TooLargeError:
             return
         for place, evaluator, front in zip(places, evaluators, fronts, strict=True):
-            said = NBest.from_hypotheses(front.hypotheses, vocabulary=self.spaces[place].vocabulary)
-            stats = np.hstack([nbest_stats(each[place], said) for each in self.evaluators])
+            scored = self._score(place, [each.tokens for each in front.hypotheses])
+            stats = np.array([np.hstack(row) for row in scored])
             self.engines[way].add(front.engine)
             self.corpus[way][place] = CorpusPart(
                 front._replace(hypotheses=()), stats, decomposes(evaluator)
@@ -430,25 +430,31 @@ class _Batch:
 
     def statistics(self) -> list[list[list[FloatColumn | None]]]:
         """Return, for each way and metric, the statistics of the sentence of each segment."""
-        found: list[list[list[FloatColumn | None]]] = []
-        for way in self.task.ways:
-            rows: list[list[FloatColumn | None]] = [[] for _ in self.task.metrics]
-            for place, words in enumerate(self.words[way]):
-                if words is None:
-                    for of_metric in rows:
-                        of_metric.append(None)
-                    continue
-                for of_metric, stats in zip(rows, self._scored(place, words), strict=True):
-                    of_metric.append(stats)
-            found.append(rows)
-        return found
+        for place in range(len(self.spaces)):
+            said = [self.words[way][place] for way in self.task.ways]
+            self._score(place, [words for words in said if words is not None])
+        return [
+            [
+                [
+                    None if words is None else known[words][number]
+                    for words, known in zip(self.words[way], self._stats, strict=True)
+                ]
+                for number in range(len(self.task.metrics))
+            ]
+            for way in self.task.ways
+        ]
 
-    def _scored(self, place: int, words: tuple[str, ...]) -> list[FloatColumn]:
-        """Return the statistics of a sentence under each metric, which is scored once."""
+    def _score(self, place: int, sentences: Sequence[tuple[str, ...]]) -> list[list[FloatColumn]]:
+        """Return the statistics of sentences under each metric; each sentence is scored once."""
         known = self._stats[place]
-        if words not in known:
-            known[words] = [each[place].stats(words) for each in self.evaluators]
-        return known[words]
+        fresh = [words for words in dict.fromkeys(sentences) if words not in known]
+        if fresh:
+            said = NBest.from_hypotheses(
+                map(Hypothesis, fresh), vocabulary=self.spaces[place].vocabulary
+            )
+            tables = [nbest_stats(each[place], said) for each in self.evaluators]
+            known |= {words: [*rows] for words, *rows in zip(fresh, *tables, strict=True)}
+        return [known[words] for words in sentences]
 
 
 def _lists_of(spaces: Sequence[Space], nbest: int) -> list[NBest]:

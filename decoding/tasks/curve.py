@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Layout, Table, Totals
+from decoding.extraction.best_of import expected_stats
 from decoding.extraction.oracle import Oracle, density_curve, oracle_at
 from decoding.extraction.search import SEARCH, Search
 from decoding.tasks.segments import is_unscored, make_evaluators, references_of, score_rows
@@ -47,6 +48,8 @@ class CurveTask:
     #: as in :func:`decoding.density_curve`, instead
     densities: tuple[float, ...] = ()
     search: Search = SEARCH
+    #: of ``at``: samples, drawn at random from all, as in :func:`decoding.best_of`
+    random: bool = False
 
     @property
     def points(self) -> tuple[float, ...]:
@@ -65,30 +68,45 @@ class CurveTask:
         references = references_of(segments, self.references)
         spaces = [segment.space for segment in segments]
         first, *others = (make_evaluators(each, spaces, references) for each in self.metrics)
-        found = [self._curve(*each) for each in zip(spaces, first, strict=True)]
-        points = [[oracle for _, oracle in of_segment] for of_segment in found]
+        numbers = range(len(self.points))
         # by metric, then by point, then by segment
-        rows = [
-            [[each[number].stats for each in points] for number in range(len(self.points))],
-            *(
-                [
-                    score_rows(other, [each[number].tokens for each in points])
-                    for number in range(len(self.points))
-                ]
-                for other in others
-            ),
-        ]
-        sizes = [[size for size, _ in of_segment] for of_segment in found]
+        rows: list[list[Any]]
+        if self.random:
+            expected = [
+                expected_stats(space, judges, self.at)
+                for space, *judges in zip(spaces, first, *others, strict=True)
+            ]
+            rows = [
+                [[each[metric][number] for each in expected] for number in numbers]
+                for metric in range(len(self.metrics))
+            ]
+            sizes = [[min(k, len(cast(NBest, space))) for k in self.at] for space in spaces]
+            engines = ["scorer"] * len(spaces)
+        else:
+            found = [self._curve(*each) for each in zip(spaces, first, strict=True)]
+            points = [[oracle for _, oracle in of_segment] for of_segment in found]
+            rows = [
+                [[each[number].stats for each in points] for number in numbers],
+                *(
+                    [
+                        score_rows(other, [each[number].tokens for each in points])
+                        for number in numbers
+                    ]
+                    for other in others
+                ),
+            ]
+            sizes = [[size for size, _ in of_segment] for of_segment in found]
+            engines = [of_segment[0].engine for of_segment in points]
         words = [len(best_words(space)) for space in spaces]
         stats = [
-            [[of_metric[number][place] for of_metric in rows] for number in range(len(self.points))]
+            [[of_metric[number][place] for of_metric in rows] for number in numbers]
             for place in range(len(spaces))
         ]
         sums = self.layout.sums(
             len(spaces),
             [
                 [decomposes(evaluator) for evaluator in first],
-                [is_unscored(space) for space in spaces],
+                [not self.random and is_unscored(space) for space in spaces],
                 words,
                 *zip(*sizes, strict=True),
             ],
@@ -112,7 +130,7 @@ class CurveTask:
                 "stats": stats,
                 "sizes": sizes,
                 "words": words,
-                "engine": [of_segment[0].engine for of_segment in points],
+                "engine": engines,
             },
             sums=sums,
         )

@@ -331,6 +331,7 @@ class Learner(ABC):
         dev: HeldOut | None = None,
         checkpoint: PathLike | None = None,
         progress: bool = True,
+        on_round: Callable[[Round], Any] | None = None,
     ) -> L:
         """Train to the end, from the present weights, or from where an unfinished fit was left.
 
@@ -351,6 +352,9 @@ class Learner(ABC):
             A file to :meth:`save` to after every round.
         progress : bool
             Whether to say how far it is, if standard error is a terminal.
+        on_round : function, optional
+            Called with each :class:`Round` when it is done and saved. If it returns True, the fit
+            ends there.
 
         Raises
         ------
@@ -363,7 +367,7 @@ class Learner(ABC):
             If all rounds are worse than the start.
         """
         task = TrainingTask(spaces, references, metric, dev)
-        return self.fit_task(task, checkpoint=checkpoint, progress=progress)
+        return self.fit_task(task, checkpoint=checkpoint, progress=progress, on_round=on_round)
 
     def fit_task(
         self: L,
@@ -371,6 +375,7 @@ class Learner(ABC):
         *,
         checkpoint: PathLike | None = None,
         progress: bool = True,
+        on_round: Callable[[Round], Any] | None = None,
     ) -> L:
         """Train as :meth:`fit` does, to a task whose spaces may be elsewhere."""
         metric = task.metric
@@ -392,6 +397,10 @@ class Learner(ABC):
                     numbers["held out"] = done.held_out
                 told = "".join(f", {name} {_show(each)}" for name, each in numbers.items())
                 show(f"{self.name}: round {done.number}{told}, {metric} {_show(done.score)}")
+                if on_round is not None and on_round(done) is True and not self.finished:
+                    self._change(self._end)
+                    if checkpoint is not None:
+                        self.save(checkpoint)
         self._warn(metric)
         return self
 
@@ -441,6 +450,12 @@ class Learner(ABC):
     def _wrong(self, where: str, came: object, expected: str) -> OptionError:
         what = name_plugin(self, f"learner {self.name}")
         return OptionError(f"{what}: {where} gives {came!r:.80}, expected {expected}")
+
+    def _end(self) -> None:
+        """End a fit before its last round."""
+        self.finished = True
+        if self.chosen is not None:
+            self.finish(self.chosen)
 
     def finish(self, chosen: Round) -> None:
         """End a fit with the weights of its best round."""

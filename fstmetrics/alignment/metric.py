@@ -442,12 +442,12 @@ class AlignmentEvaluator:
                 sentence.weights(units.symbols), units.unit, units.offset,
                 metric.order, float(metric.insertion), float(metric.deletion),
             )  # fmt: skip
-            worth = metric.scores(rows) * (1.0 if metric.higher_is_better else -1.0)
+            objective = metric.scores(rows) * (1.0 if metric.higher_is_better else -1.0)
             if number:
-                better = worth > highest + self._rounding
-                best[better], highest[better] = rows[better], worth[better]
+                better = objective > highest + self._rounding
+                best[better], highest[better] = rows[better], objective[better]
             else:
-                best, highest = rows, worth
+                best, highest = rows, objective
         return floats(best)
 
     def list_values(self, nbest: NBest) -> FloatColumn:

@@ -15,6 +15,7 @@ from fstmetrics.references import Tokens, split_tokens
 from lattices.errors import FormatError, MissingDependencyError, OptionError
 from lattices.formats.streams import number_lines
 from lattices.optional import require
+from lattices.options import split_name
 from lattices.registry import Registry
 
 #: (head word, dependent word), how often; the head of the root is None
@@ -225,7 +226,7 @@ PARSERS: Registry[Callable[[str], Parser]] = Registry(
 
 def load_parser(specification: str) -> Parser:
     """Return the parser that ``NAME`` or ``NAME:MODEL`` specifies."""
-    name, _, model = specification.partition(":")
+    name, model = split_name(specification)
     return PARSERS.get(name)(model)
 
 

@@ -72,7 +72,8 @@ def numbers_of(
     except Exception as problem:
         # whatever it is, it is not the library's, and no reason to lose what is done
         failed = f"{name} has failed: {type(problem).__name__}: {problem}"
-        raise OptionError(explain_failure(problem) or failed) from problem
+        known = explain_failure(problem) if isinstance(function, PythonFunction) else ""
+        raise OptionError(known or failed) from problem
     if found.shape != (len(number),):
         raise OptionError(
             f"{name} was given {len(number)} {things} and returned an array of shape "

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from fstmetrics.list_units import ListUnits
 from fstmetrics.pairs import per_scores
 from fstmetrics.references import Reference, check_references, split_tokens
 from fstmetrics.signature import Signature
@@ -97,6 +100,23 @@ class PEREvaluator:
             rows.append(floats([matches, max(len(words), length) - matches, length]))
         # min() keeps the first of equals
         return min(rows, key=self.metric.score)
+
+    def list_stats(self, nbest: NBest) -> FloatColumn:
+        """Return one row for each entry: words are counted as pairs of an entry and a word."""
+        units = ListUnits.of_words(nbest)
+        sizes, wide = np.diff(units.offset), max(1, len(units.symbols))
+        entries = np.repeat(np.arange(len(nbest)), sizes)
+        pair, count = np.unique(entries * wide + units.unit, return_counts=True)
+        tables = []
+        for reference, length in self._bags:
+            most = np.array([reference[word] for word in units.symbols], dtype=np.int64)
+            shared = np.minimum(count, most[pair % wide]) if len(pair) else count
+            matches = np.bincount(pair // wide, weights=shared, minlength=len(nbest))
+            errors = np.maximum(sizes, length) - matches
+            tables.append(np.column_stack((matches, errors, np.full(len(nbest), length))))
+        rates = [rows[:, 1] / np.maximum(rows[:, 2], 1.0) for rows in tables]
+        # argmin() takes the first of equals
+        return floats(np.stack(tables)[np.argmin(rates, axis=0), np.arange(len(nbest))])
 
     def score(self, hypothesis: str | Sequence[str]) -> float:
         """Return the error rate of one hypothesis."""

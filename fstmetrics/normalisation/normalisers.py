@@ -20,7 +20,7 @@ from lattices.errors import Error, FormatError, OptionError, PluginError
 from lattices.formats.base import split_words, text_lines
 from lattices.formats.streams import open_input
 from lattices.optional import require
-from lattices.options import option_fields, read_options, split_items, split_option
+from lattices.options import option_fields, read_options, split_items, split_name, split_option
 from lattices.registry import list_missing
 
 Words = tuple[str, ...]
@@ -366,14 +366,14 @@ def parse_normaliser(specification: str) -> tuple[Normaliser, ...]:
     """
     found = []
     for item in specification.split("+"):
-        name, colon, text = item.strip().partition(":")
-        if not name or (colon and not text):
+        name, text = split_name(item)
+        if not name or (not text and item.strip() != name):
             raise OptionError(f"{specification!r}: expected NAME+NAME, or NAME:FILE")
         kind = NORMALISERS.get(name)
         try:
             made = _make(kind, name, text)
         except TypeError as problem:
-            needed = "no argument" if colon else "an argument, as in NAME:FILE"
+            needed = "no argument" if text else "an argument, as in NAME:FILE"
             raise OptionError(f"the normaliser {name} takes {needed} ({problem})") from problem
         except (Error, OSError):
             raise

@@ -171,12 +171,6 @@ def k_best_lists(
 
     Lattices are searched by one native call. Their lists are parts of columns that it has made,
     without copies, so that one of them keeps the memory of all.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "b", -2.0)], finals=[1], id="s1")
-    >>> [(nbest.id, [found.text for found in nbest]) for nbest in k_best_lists([lattice] * 2, 5)]
-    [('s1', ['a', 'b']), ('s1', ['a', 'b'])]
     """
     lattices = [space for space in spaces if isinstance(space, Lattice)]
     label, offset, score, sizes, features, finite = _native.k_best_lists(
@@ -210,17 +204,7 @@ def k_best_lists(
 
 
 def list_of_paths(space: Lattice | Forest, paths: Paths) -> NBest:
-    """Return complete paths or derivations as a list, with their scores and features.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -2.0), (0, 1, "b", -1.0)], finals=[1])
-    >>> [(found.text, found.score) for found in list_of_paths(lattice, Paths.of([[1], [0]]))]
-    [('b', -1.0), ('a', -2.0)]
-    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"])])
-    >>> [found.text for found in list_of_paths(forest, Paths.of([[1], [0]]))]
-    ['b', 'a']
-    """
+    """Return complete paths or derivations as a list, with their scores and features."""
     if isinstance(space, Lattice):
         parts = _native.path_list(space.columns, space.feature_columns, *paths)
         return _list_of_columns(space, *parts)

@@ -272,17 +272,6 @@ def unfold(space: Lattice | Forest, order: int = 4) -> Unfolded:
 
     Cost: O(edges) times the number of contexts, or pairs of contexts, in which their parts can
     stand: few where the decoder had a language model of that order, very many where it had none.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "c")], finals=[2])
-    >>> unfolded = unfold(lattice, 2)
-    >>> unfolded.graph.num_items, unfolded.graph.num_edges, len(unfolded.ngrams)
-    (4, 4, 6)
-    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (1, [0, 0], [0, "c", 1])])
-    >>> unfolded = unfold(forest, 2)
-    >>> unfolded.graph.num_items, unfolded.graph.num_edges
-    (4, 6)
     """
     order = check_order(order)
     if isinstance(space, Lattice):
@@ -304,21 +293,12 @@ def unfold(space: Lattice | Forest, order: int = 4) -> Unfolded:
 
 @dataclass(frozen=True, eq=False)
 class ListNgrams:
-    """The n-grams of an n-best list.
-
-    Attributes
-    ----------
-    space : NBest
-    order : int
-    ngrams : NgramTrie
-    gram : int32 column
-        For each word of the list, the longest n-gram that ends with it.
-    """
+    """The n-grams of an n-best list."""
 
     space: NBest
     order: int
     ngrams: NgramTrie
-    gram: IntColumn
+    gram: IntColumn  # for each word of the list, the longest n-gram that ends with it
 
     @classmethod
     def of(cls, nbest: NBest, order: int) -> ListNgrams:

@@ -30,13 +30,6 @@ class Semiring:
         The number by which compiled kernels know the semiring.
     scored : bool
         Whether the weight of an arc is its score; if not, every arc weighs ``one``.
-
-    Examples
-    --------
-    >>> float(VITERBI.plus(-1.0, -3.0)), float(LOG.times(-1.0, -3.0))
-    (-1.0, -4.0)
-    >>> LOG.weights([-1.0, -np.inf], scale=2.0).tolist()
-    [-2.0, -inf]
     """
 
     name: str

@@ -130,34 +130,39 @@ def _times(lattices: Sequence[Lattice]) -> FloatColumn | None:
 
 
 def _forest_union(forests: Sequence[Forest]) -> Forest:
+    tops = [one.categories[one.root] for one in forests if one.categories]
+    categories: tuple[str, ...] = ()
+    if len(tops) == len(forests):
+        categories = (*chain.from_iterable(one.categories for one in forests), tops[0])
+    about = {"categories": categories, "spans": _spans(forests), **merge_about(forests)}
+    return _add_root(forests, 1, about)
+
+
+def _add_root(forests: Sequence[Forest], arity: int, about: dict[str, Any]) -> Forest:
+    """Return forests below one root, whose edges have so many of the roots each, in turn."""
     vocabulary, names = forests[0].vocabulary, merge_names(forests)
     count, nodes = len(forests), sum(one.num_nodes for one in forests)
+    edges = count // arity
     shift = np.cumsum([0, *(one.num_nodes for one in forests[:-1])]).tolist()
     placed = list(zip(forests, shift, strict=True))
     roots = [one.root + first for one, first in placed]
-    ones = ints(np.arange(1, count + 1))
+    ends = ints(arity * np.arange(1, edges + 1))
+    slots = np.tile(np.arange(-1, -1 - arity, -1), edges)
     numbers = [map_words(one.symbol, one.vocabulary, vocabulary) for one in forests]
     rows = [(make_rows(one), one.feature_names, one.num_edges) for one in forests]
     return Forest(
         vocabulary=vocabulary,
-        head=ints(np.concatenate([*(one.head + s for one, s in placed), [nodes] * count])),
+        head=ints(np.concatenate([*(one.head + s for one, s in placed), [nodes] * edges])),
         tail=ints(np.concatenate([*(one.tail + s for one, s in placed), roots])),
-        tail_offset=join_offsets([one.tail_offset for one in forests], ones),
-        symbol=ints(np.concatenate([*numbers, [-1] * count])),
-        symbol_offset=join_offsets([one.symbol_offset for one in forests], ones),
-        score=floats(np.concatenate([*(one.score for one in forests), np.zeros(count)])),
+        tail_offset=join_offsets([one.tail_offset for one in forests], ends),
+        symbol=ints(np.concatenate([*numbers, slots])),
+        symbol_offset=join_offsets([one.symbol_offset for one in forests], ends),
+        score=floats(np.concatenate([*(one.score for one in forests), np.zeros(edges)])),
         num_nodes=nodes + 1,
         root=nodes,
-        features=stack_features([*rows, (None, (), count)], names),
+        features=stack_features([*rows, (None, (), edges)], names),
         feature_names=names,
-        categories=(
-            *chain.from_iterable(one.categories for one in forests),
-            forests[0].categories[forests[0].root],
-        )
-        if all(one.categories for one in forests)
-        else (),
-        spans=_spans(forests),
-        **merge_about(forests),
+        **about,
     )
 
 
@@ -222,7 +227,8 @@ def concatenate(spaces: Sequence[Graph], *, id: str | None = None) -> Graph:
     if id is not None:
         about["id"] = id
     return cast(
-        Graph, _join_forests(forests, about) if forests else _join_lattices(lattices, about)
+        Graph,
+        _add_root(forests, len(forests), about) if forests else _join_lattices(lattices, about),
     )
 
 
@@ -294,37 +300,3 @@ def _join_references(spaces: Sequence[Graph]) -> tuple[Any, ...]:
         else:
             raise OptionError("references of texts and lattices, expected one kind alone")
     return tuple(joined)
-
-
-def _join_forests(forests: Sequence[Forest], about: dict[str, Any]) -> Forest:
-    vocabulary, names = forests[0].vocabulary, merge_names(forests)
-    count, nodes = len(forests), sum(one.num_nodes for one in forests)
-    shift = np.cumsum([0, *(one.num_nodes for one in forests[:-1])]).tolist()
-    placed = list(zip(forests, shift, strict=True))
-    every = ints([count])
-    rows = [(make_rows(one), one.feature_names, one.num_edges) for one in forests]
-    return Forest(
-        vocabulary=vocabulary,
-        head=ints(np.concatenate([*(one.head + first for one, first in placed), [nodes]])),
-        tail=ints(
-            np.concatenate(
-                [*(one.tail + s for one, s in placed), [one.root + s for one, s in placed]]
-            )
-        ),
-        tail_offset=join_offsets([one.tail_offset for one in forests], every),
-        symbol=ints(
-            np.concatenate(
-                [
-                    *(map_words(one.symbol, one.vocabulary, vocabulary) for one in forests),
-                    np.arange(-1, -1 - count, -1),
-                ]
-            )
-        ),
-        symbol_offset=join_offsets([one.symbol_offset for one in forests], every),
-        score=floats(np.concatenate([*(one.score for one in forests), [0.0]])),
-        num_nodes=nodes + 1,
-        root=nodes,
-        features=stack_features([*rows, (None, (), 1)], names),
-        feature_names=names,
-        **about,
-    )

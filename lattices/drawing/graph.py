@@ -46,53 +46,28 @@ class Node:
 
 @dataclass(frozen=True)
 class Arc:
-    """An arc, or a hyperedge where it has not exactly one target.
-
-    Attributes
-    ----------
-    source : int
-    targets : tuple of int
-    label : str
-    value : str
-        A number beside the label, or nothing.
-    is_word : bool
-        False for what is no word: epsilon, any word.
-    weight : float, optional
-        From 0 to 1, how thick the line is.
-    note : str
-        The tooltip.
-    """
+    """An arc, or a hyperedge where it has not exactly one target."""
 
     source: int
     targets: tuple[int, ...]
     label: str
-    value: str = ""
-    is_word: bool = True
-    weight: float | None = None
-    note: str = ""
+    value: str = ""  # a number beside the label, or nothing
+    is_word: bool = True  # false for what is no word: epsilon, any word
+    weight: float | None = None  # from 0 to 1, how thick the line is
+    note: str = ""  # the tooltip
 
 
 @dataclass(frozen=True)
 class Graph:
-    """What there is to draw.
-
-    Attributes
-    ----------
-    nodes, arcs
-    marks : mapping of str to sequence of int
-        Arcs to point out, by what they are called in the legend; the first three have colours.
-    title : str
-    notes : sequence of str
-        Lines of the legend beside those of the marks.
-    hyperedges : bool
-        Whether arcs are drawn as hyperedges: with a square, and without a direction.
-    """
+    """What there is to draw."""
 
     nodes: Sequence[Node]
     arcs: Sequence[Arc]
+    # arcs to point out, by what they are called in the legend; the first three have colours
     marks: Mapping[str, Sequence[int]] = field(default_factory=dict)
     title: str = ""
-    notes: Sequence[str] = ()
+    notes: Sequence[str] = ()  # lines of the legend beside those of the marks
+    # whether arcs are drawn as hyperedges: with a square, and without a direction
     hyperedges: bool = False
 
 
@@ -157,16 +132,11 @@ def draw(graph: Graph) -> Svg:
     """Return a graph as SVG: in layers from left to right, legible in light and in dark.
 
     The same graph gives the same text. Nothing outside is needed to make it or to show it.
-
-    Examples
-    --------
-    >>> picture = draw(Graph([Node("0", initial=True), Node("1", final=True)], [Arc(0, (1,), "a")]))
-    >>> str(picture)[:45]
-    '<svg xmlns="http://www.w3.org/2000/svg" class'
     """
     if count_crossed_layers(graph) > MOST_CROSSED:
         raise SpaceError(
-            f"{graph.title or 'a graph'}: too large to be drawn; a picture is of some hundred arcs"
+            f"{graph.title or 'a graph'}: too large to be drawn; a picture is of some hundred "
+            "arcs, which lattices.prune leaves of a space"
         )
     return Svg(_Drawing(graph).text())
 

@@ -42,23 +42,14 @@ PASSING = Size(0.0, 5.0, 5.0)
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things are.
+    """Where things are."""
 
-    Attributes
-    ----------
-    layer : list of int, one entry a thing
-    y : list of float, one entry a thing and then one a passing point
-        Of its middle.
-    routes : list of list of int, one entry a link
-        What the link passes, its ends included: things and passing points, a layer each.
-    left, right : list of float, one entry a layer
-        Where it begins and ends.
-    top, bottom : float
-    """
-
-    layer: list[int]
-    y: list[float]
+    layer: list[int]  # one entry a thing
+    y: list[float]  # one entry a thing and then one a passing point; of its middle
+    # one entry a link; what the link passes, its ends included: things and passing points, a layer
+    # each
     routes: list[list[int]]
+    # one entry a layer; where it begins and ends
     left: list[float]
     right: list[float]
     top: float
@@ -69,11 +60,6 @@ def find_turned_arcs(count: int, arcs: Sequence[tuple[int, int]]) -> list[bool]:
     """Return which arcs to turn around so that no cycle is left: those back up a depth-first walk.
 
     Arcs from a node to itself are not turned.
-
-    Examples
-    --------
-    >>> find_turned_arcs(3, [(0, 1), (1, 2), (2, 0), (1, 1)])
-    [False, False, True, False]
     """
     outgoing: list[list[tuple[int, int]]] = [[] for _ in range(count)]
     incoming = [0] * count

@@ -38,13 +38,7 @@ class _Markup:
 
 
 class Svg(_Markup):
-    """A picture as SVG; a notebook shows it.
-
-    Examples
-    --------
-    >>> Svg("<svg/>"), str(Svg("<svg/>"))
-    (<Svg of 6 characters>, '<svg/>')
-    """
+    """A picture as SVG; a notebook shows it."""
 
     def _repr_svg_(self) -> str:
         return self.content
@@ -69,13 +63,7 @@ _CELLS = {
 
 
 def cell(text: str, kind: str = "match") -> str:
-    """Return a text as a piece of HTML, marked as an error, as strong or as muted.
-
-    Examples
-    --------
-    >>> cell("a&b"), cell("a", "strong")
-    ('a&amp;b', '<span style="font-weight:bold">a</span>')
-    """
+    """Return a text as a piece of HTML, marked as an error, as strong or as muted."""
     style = _CELLS[kind]
     return f'<span style="{style}">{escape_text(text)}</span>' if style else escape_text(text)
 
@@ -83,13 +71,7 @@ def cell(text: str, kind: str = "match") -> str:
 def html_table(
     rows: Iterable[Sequence[str]], header: Sequence[str] = (), *, caption: str = ""
 ) -> str:
-    """Return a table in HTML.
-
-    Examples
-    --------
-    >>> html_table([[cell("<s>"), "1"]], ["word", "count"])[:27]
-    '<table style="border-collap'
-    """
+    """Return a table in HTML."""
     padding = "padding:1px 6px;text-align:left;white-space:nowrap"
     lines = ['<table style="border-collapse:collapse">']
     if caption:

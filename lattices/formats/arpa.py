@@ -23,19 +23,11 @@ _LN10 = math.log(10.0)
 
 @dataclass(frozen=True)
 class ArpaModel:
-    """A back-off n-gram model.
-
-    Attributes
-    ----------
-    order : int
-    scores : mapping of tuples of words to float
-        Natural logarithms of the probabilities of n-grams.
-    backoffs : mapping of tuples of words to float
-        Natural logarithms of the weights of histories; 0 where there is none.
-    """
+    """A back-off n-gram model."""
 
     order: int
-    scores: Mapping[tuple[str, ...], float]
+    scores: Mapping[tuple[str, ...], float]  # natural logarithms of the probabilities of n-grams
+    # natural logarithms of the weights of histories; 0 where there is none
     backoffs: Mapping[tuple[str, ...], float]
 
     def score(self, history: tuple[str, ...], word: str) -> float:

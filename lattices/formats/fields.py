@@ -40,13 +40,7 @@ TABLE_OPTION: Mapping[str, str] = {
 
 
 def number_column(texts: Sequence[bytes]) -> tuple[FloatColumn, int]:
-    """Return the numbers, infinite ones among them, and the index of the first that is none, or -1.
-
-    Examples
-    --------
-    >>> number_column([b"1e-05", b"-2"])[1], number_column([b"1", b"nan"])[1]
-    (-1, 1)
-    """
+    """Return the numbers, infinite ones too, and the index of the first that is none, or -1."""
     try:
         values = np.array(list(map(float, texts)), np.float64)
     except ValueError:
@@ -111,14 +105,6 @@ def label_words(
 
     Where all labels are whole numbers they are looked up in the table ``symbols=FILE``;
     ``labels=numbers`` makes words of the digits where there is none. 0 is epsilon.
-
-    Examples
-    --------
-    >>> label_words([b"0", b"7"], {"labels": "numbers"}), label_words([b"0", b"a", b"<eps>"], {})
-    ({b'0': '', b'7': '7'}, {b'0': '0', b'a': 'a', b'<eps>': ''})
-    >>> label_words([b"0", b"7"], {})
-    Traceback (most recent call last):
-    lattices.errors.FormatError: the labels are whole numbers, and there is no symbol table: ...
     """
     kind = options.get("labels", "auto")
     symbols = read_symbols(options["symbols"]) if "symbols" in options else None

@@ -22,14 +22,6 @@ class SeenIds:
     """Ids of segments, and the place where each was first seen, in about 35 bytes an id.
 
     An id is known by 128 bits of its BLAKE2 digest, of which no two have ever been the same.
-
-    Examples
-    --------
-    >>> seen = SeenIds()
-    >>> seen.find_objection("s1", "a.jsonl", 3), seen.find_objection("s1", "b.jsonl", 1)
-    ('', 'the id is that of a.jsonl:3 already')
-    >>> "s1" in seen, "s2" in seen, len(seen)
-    (True, False, 1)
     """
 
     def __init__(self) -> None:

@@ -240,24 +240,12 @@ def _forest(fields: Mapping[str, Any], common: Mapping[str, Any]) -> Forest:
 
 
 def labels_and_slots(symbol: IntColumn) -> tuple[IntColumn, IntColumn]:
-    """Return the words of target sides, with epsilon for slots, and which tail each slot is.
-
-    Examples
-    --------
-    >>> [each.tolist() for each in labels_and_slots(ints([7, -1, 8, -2]))]
-    [[7, 0, 8, 0], [0, 1]]
-    """
+    """Return the words of target sides, with epsilon for slots, and which tail each slot is."""
     return ints(np.maximum(symbol, EPSILON)), ints(-1 - symbol[symbol < 0])
 
 
 def symbols_of(label: IntColumn, slot: IntColumn) -> IntColumn:
-    """Return words and slots in one column, as :class:`lattices.Forest` has them.
-
-    Examples
-    --------
-    >>> symbols_of(ints([7, 0, 8, 0]), ints([0, 1])).tolist()
-    [7, -1, 8, -2]
-    """
+    """Return words and slots in one column, as :class:`lattices.Forest` has them."""
     places = np.flatnonzero(label == EPSILON)
     if len(places) != len(slot):
         raise SpaceError(f"{len(slot)} in 'slot', but {len(places)} empty words in 'label'")

@@ -414,13 +414,7 @@ def strip_suffix(name: str, suffixes: tuple[str, ...]) -> str:
 
 
 def file_id(path: str, number: int, suffixes: tuple[str, ...]) -> str:
-    """Return the id of a segment by its file: the stem, with the number of one after the first.
-
-    Examples
-    --------
-    >>> file_id("talks/a.json", 0, (".json",)), file_id("talks/a.json", 2, (".json",))
-    ('a', 'a-2')
-    """
+    """Return the id of a segment by its file: the stem, with the number of one after the first."""
     if path == STANDARD_INPUT:
         return str(number)
     stem = strip_suffix(path, suffixes)

@@ -52,49 +52,25 @@ Line = tuple[int, str, list[str]]
 
 
 class Said(NamedTuple):
-    """What a system said of a segment, and where that stands.
+    """What a system said of a segment, and where that stands."""
 
-    Attributes
-    ----------
-    id : str
-        Of a line without one, its number.
-    words : tuple of str
-    line : int
-        0 where lines mean nothing.
-    position : int
-        Which segment it is, from 0, counting those that could not be read.
-    """
-
-    id: str
+    id: str  # of a line without one, its number
     words: tuple[str, ...]
-    line: int
-    position: int
+    line: int  # 0 where lines mean nothing
+    position: int  # which segment it is, from 0, counting those that could not be read
 
 
 @dataclass
 class Output:
-    """The sentences of a system.
-
-    Attributes
-    ----------
-    path : str
-    layout : str
-        One of ``LAYOUTS``, or the name of a format of spaces.
-    said : list of Said
-    count : int
-        How many segments there are, with those that could not be read.
-    failures : list of (str, int, Error)
-        Id, line and problem of each segment that could not be read.
-    note : str
-        What a reader of its scores should know.
-    """
+    """The sentences of a system."""
 
     path: str
-    layout: str
+    layout: str  # one of ``LAYOUTS``, or the name of a format of spaces
     said: list[Said] = field(default_factory=list)
-    count: int = 0
+    count: int = 0  # how many segments there are, with those that could not be read
+    # id, line and problem of each segment that could not be read
     failures: list[tuple[str, int, Error]] = field(default_factory=list)
-    note: str = ""
+    note: str = ""  # what a reader of its scores should know
 
     @property
     def has_ids(self) -> bool:
@@ -146,16 +122,7 @@ def read_output(
     id_template: str | None = None,
     option: str = "read.format",
 ) -> Output:
-    r"""Return what a system said.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "out.tsv")
-    >>> _ = file.write_text("u1\t0.5\tthe cat\nu1\t0.75\tthe hat\nu2\t0.0\t\n")
-    >>> [(each.id, each.words) for each in read_output(str(file)).said]
-    [('u1', ('the', 'cat')), ('u2', ())]
-    """
+    """Return what a system said."""
     name = display_name(path)
     with open_input(path) as (head, stream):
         found = format_of_output(head, format)

@@ -31,19 +31,7 @@ _NUMBERED = re.compile(r"(.+)_(0|[1-9][0-9]*)")
 
 
 def read_weights(path: str | os.PathLike[str]) -> Mapping[str, float]:
-    r"""Return the weights of a file; read once for as long as the file is the same.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "weights")
-    >>> _ = file.write_text("# tuned\nLanguageModel 0.5\nWordPenalty=-1e-2\n")
-    >>> dict(read_weights(file))
-    {'LanguageModel': 0.5, 'WordPenalty': -0.01}
-    >>> _ = file.write_text("[threads]\n2\n[weight]\nLM0= 0.5\nTM0= 1 -2\n[cube]\n10\n")
-    >>> dict(read_weights(file))
-    {'LM0': 0.5, 'TM0_0': 1.0, 'TM0_1': -2.0}
-    """
+    """Return the weights of a file; read once for as long as the file is the same."""
     name = os.fspath(path)
     if name == "-":
         return _weights_of(name)
@@ -124,18 +112,7 @@ def write_weights(
     format: str = "plain",
     template: str | os.PathLike[str] | None = None,
 ) -> None:
-    r"""Write weights, all at once or not at all, with all digits it takes to read them back.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "weights")
-    >>> write_weights({"TM0_0": 0.5, "TM0_1": 1.0, "LM0": -2.0}, file, "moses")
-    >>> print(file.read_text())
-    [weight]
-    TM0= 0.5 1.0
-    LM0= -2.0
-    """
+    """Write weights, all at once or not at all, with all digits it takes to read them back."""
     if format not in FORMATS:
         raise OptionError(f"unknown format of weights {format!r}, expected {', '.join(FORMATS)}")
     if template is not None and format != "moses":

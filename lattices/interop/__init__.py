@@ -106,13 +106,7 @@ def _translate(label: IntColumn, symbols: SymbolTable, vocabulary: Vocabulary) -
 
 
 def symbol_table(vocabulary: Vocabulary, labels: Iterable[int] | None = None) -> dict[int, str]:
-    """Return the words by number, with a name for epsilon at 0.
-
-    Examples
-    --------
-    >>> symbol_table(Vocabulary(["a", "b"]))
-    {0: '<eps>', 1: 'a', 2: 'b'}
-    """
+    """Return the words by number, with a name for epsilon at 0."""
     name = EPSILON_NAME
     while name in vocabulary:
         # symbols must differ, and a vocabulary may hold "<eps>" as a word

@@ -15,7 +15,7 @@ from lattices.formats.arrow.schema import (
     row_of,
     table_schema,
 )
-from lattices.formats.arrow.segments import DAMAGE, TableRows
+from lattices.formats.arrow.table_rows import DAMAGE, TableRows
 from lattices.formats.base import Unsupported
 from lattices.spaces import Space
 from lattices.vocabulary import Vocabulary

@@ -271,13 +271,7 @@ def _words(said: Any, tokenizer: Tokenizer, number: int) -> tuple[str, ...]:
 
 
 def text_maker(tokenizer: Tokenizer) -> Callable[[list[Any]], str]:
-    """Return the function from tokens, or their numbers, to text.
-
-    Examples
-    --------
-    >>> text_maker(["<blank>", "a", "cat"])([1, 2])
-    'a cat'
-    """
+    """Return the function from tokens, or their numbers, to text."""
     if hasattr(tokenizer, "batch_decode"):  # Hugging Face
         return lambda tokens: str(tokenizer.decode(tokens, skip_special_tokens=True))
     if hasattr(tokenizer, "decode"):

@@ -53,12 +53,6 @@ class Automaton:
         that of ``t``, because no suffix earns more than ``lead`` better from ``s`` than from ``t``.
     order : int32 column
         Made here: the states, each after those with an epsilon arc into it.
-
-    Examples
-    --------
-    >>> reads_a = Automaton([0], [1], [3], [1.0], [0, -np.inf], [-np.inf, 0])
-    >>> reads_a.num_states, reads_a.order.tolist()
-    (2, [0, 1])
     """
 
     src: IntColumn

@@ -26,21 +26,13 @@ from lattices.spaces import Lattice
 
 
 class Expectations(NamedTuple):
-    """What was found out about each alignment.
+    """What was found out about each alignment."""
 
-    Attributes
-    ----------
-    mean, variance : float64 columns
-        Of the value over all paths; ``nan`` where the budget did not suffice.
-    lost : float64 column
-        The probability of the paths that were not followed to their end.
-    pairs : int32 column
-        How many pairs of a state and a row there were, -1 where they were not all looked at.
-    """
-
+    # of the value over all paths; ``nan`` where the budget did not suffice
     mean: FloatColumn
     variance: FloatColumn
-    lost: FloatColumn
+    lost: FloatColumn  # the probability of the paths that were not followed to their end
+    # how many pairs of a state and a row there were, -1 where they were not all looked at
     pairs: IntColumn
 
 

@@ -37,15 +37,6 @@ def search_as_lattice(
 
     An engine that searches lattices alone can call this for the forests it is given. Cost: that of
     :func:`lattices.to_lattice` and of the engine, and O(edges x length**2) or more for the parse.
-
-    Examples
-    --------
-    >>> from fstmetrics import WER
-    >>> from lattices.intersection.openfst import ENGINE
-    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"]), (1, [0, 0], [1, "or", 0])])
-    >>> machine = WER().against(["a or b"]).machine(forest.vocabulary)
-    >>> search_as_lattice(ENGINE, forest, machine).arcs.tolist()
-    [2, 1, 0]
     """
     lattice = as_lattice(forest)
     answer = engine.can_run(lattice, machine)

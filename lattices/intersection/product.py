@@ -37,36 +37,18 @@ _ARC_BYTES = 100
 
 
 class Product(NamedTuple, Generic[S]):
-    """A space whose scores are the gains of a machine, and what it comes from.
+    """A space whose scores are the gains of a machine, and what it comes from."""
 
-    Attributes
-    ----------
-    space : Lattice or Forest
-        Scores are whole numbers of the unit of the machine's automaton.
-    origin : int32 column, one entry an arc or an edge of the product
-        The arc or edge that is taken there; -1 for none.
-    state : int32 column, one entry a state of the product
-        Of a lattice, the state behind it.
-    """
-
-    space: S
+    space: S  # scores are whole numbers of the unit of the machine's automaton
+    # one entry an arc or an edge of the product; the arc or edge that is taken there; -1 for none
     origin: IntColumn
-    state: IntColumn
+    state: IntColumn  # one entry a state of the product; of a lattice, the state behind it
 
 
 def lattice_product(
     lattice: Lattice, machine: SearchMachine, *, memory: int = MEMORY
 ) -> Product[Lattice]:
-    """Return the product of a lattice with a machine over alignments: O(arcs x machine arcs).
-
-    Examples
-    --------
-    >>> from fstmetrics import WRR
-    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])
-    >>> found = lattice_product(lattice, WRR().against(["b"]).machine(lattice.vocabulary))
-    >>> sorted((path.text, path.score) for path in found.space.paths())
-    [('a', -1.0), ('a', -1.0), ('a', 0.0), ('b', -1.0), ('b', -1.0), ('b', 0.0), ('b', 1.0)]
-    """
+    """Return the product of a lattice with a machine over alignments: O(arcs x machine arcs)."""
     automaton = machine.automaton
     size = automaton.num_states
     src, dst, arc, gain = _pairs_of_arcs(lattice, automaton, memory)
@@ -166,16 +148,7 @@ def _pairs_of_arcs(
 def lattice_row_product(
     lattice: Lattice, machine: SearchMachine, limits: Limits = LIMITS
 ) -> Product[Lattice]:
-    """Return the product of a lattice with a machine over sentences, each path once.
-
-    Examples
-    --------
-    >>> from fstmetrics import WRR
-    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])
-    >>> found = lattice_row_product(lattice, WRR().against(["b"]).machine(lattice.vocabulary))
-    >>> [(path.text, path.score) for path in found.space.paths()]
-    [('a', 0.0), ('b', 1.0)]
-    """
+    """Return the product of a lattice with a machine over sentences, each path once."""
     rows = RowMachine(machine.automaton, lattice.num_states)
     found = row_product(lattice, rows, limits)
     if found is None:
@@ -251,15 +224,6 @@ def forest_product(
     """Return the product of a forest with a machine made of alignments, over alignments.
 
     An edge of the forest is taken where the last symbol of its target side has been read.
-
-    Examples
-    --------
-    >>> from fstmetrics import WRR
-    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"])])
-    >>> machine = WRR().against(["b"]).machine(forest.vocabulary)
-    >>> found = forest_product(forest, machine, slack=0.0)
-    >>> [(each.text, each.score) for each in found.space.derivations()]
-    [('b', 1.0)]
     """
     parts = alignments(machine)
     if parts is None:
@@ -291,17 +255,7 @@ def forest_product(
 def forest_row_space(
     forest: Forest, machine: SearchMachine, limits: Limits = LIMITS
 ) -> Product[Forest]:
-    """Return the product of a forest with a machine over sentences, each derivation once.
-
-    Examples
-    --------
-    >>> from fstmetrics import WRR
-    >>> forest = Forest.from_edges([(0, [], ["a"]), (0, [], ["b"])])
-    >>> machine = WRR().against(["b"]).machine(forest.vocabulary)
-    >>> found = forest_row_space(forest, machine)
-    >>> sorted((each.text, each.score) for each in found.space.derivations())
-    [('a', 0.0), ('b', 1.0)]
-    """
+    """Return the product of a forest with a machine over sentences, each derivation once."""
     found = forest_row_product(forest, machine.automaton, limits)
     if found is None:
         raise _too_many_rows(forest, limits)

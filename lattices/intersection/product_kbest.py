@@ -132,17 +132,6 @@ def rank_forest_sentences(
     Sentences are ranked by the gain of the automaton plus the model score weighted in units of
     gain. Ties go to the higher model score. The parameters are those of
     :func:`rank_forest`, and:
-
-    Examples
-    --------
-    >>> from fstmetrics import WRR
-    >>> forest = Forest.from_edges(
-    ...     [(0, [], ["a"], 0.1), (0, [], ["x"]), (0, [], ["y"]), (1, [0, 0], [1, 0])]
-    ... )
-    >>> machine = WRR().against(["b a"]).machine(forest.vocabulary)
-    >>> found = rank_forest_sentences(forest, machine.automaton, 2, 0.0, Limits(100), worst=True)
-    >>> sorted(forest.hypothesis(edges).text for edges in found)
-    ['a x', 'a y']
     """
     product = forest_row_product(
         forest, automaton, limits, k=k, worst=worst, model_weight=model_weight

@@ -70,12 +70,6 @@ def fitting(automaton: Automaton, steps: int) -> tuple[Automaton, float]:
 
     The unit is 1 wherever the gains fit as they are, and otherwise the least power of two that
     makes them fit.
-
-    Examples
-    --------
-    >>> automaton = Automaton([0], [0], [3], [2.0**40], [0.0], [0.0])
-    >>> fitting(automaton, 100)[1], fitting(automaton, 2**20)[1]
-    (1.0, 512.0)
     """
     total = largest_total(automaton, steps)
     if total < WIDEST:
@@ -109,12 +103,6 @@ class RowMachine:
         would grow too large, a power of two there.
     native : RowTables
         The handle that native searches take.
-
-    Examples
-    --------
-    >>> automaton = Automaton([0], [0], [3], [2.0**40], [0.0], [0.0])
-    >>> RowMachine(automaton, 100).unit, RowMachine(automaton, 2**20).unit
-    (1.0, 512.0)
     """
 
     def __init__(self, automaton: Automaton, steps: int) -> None:
@@ -127,31 +115,17 @@ class RowMachine:
 
 @dataclass(frozen=True, eq=False)
 class RowProduct:
-    """A lattice whose paths carry the one value of their sentence.
+    """A lattice whose paths carry the one value of their sentence."""
 
-    Attributes
-    ----------
-    graph : Lattice
-        States are pairs of a lattice state and a row; words and model scores are those of the
-        lattice.
-    gain : float64 column, one entry an arc of the graph
-        Summed along a path, with :attr:`opening` and the final gain, the value of the sentence in
-        units of the automaton that the machine was made of.
-    final_gain : float64 column, one entry a state
-    opening : float
-        The gain before the first word.
-    origin : int32 column
-        The arc of the lattice behind each arc of the graph.
-    rows : int
-        How many different rows there are.
-    """
-
+    # states are pairs of a lattice state and a row; words and model scores are those of the lattice
     graph: Lattice
+    # one entry an arc of the graph; summed along a path, with :attr:`opening` and the final gain,
+    # the value of the sentence in units of the automaton that the machine was made of
     gain: FloatColumn
-    final_gain: FloatColumn
-    opening: float
-    origin: IntColumn
-    rows: int
+    final_gain: FloatColumn  # one entry a state
+    opening: float  # the gain before the first word
+    origin: IntColumn  # the arc of the lattice behind each arc of the graph
+    rows: int  # how many different rows there are
 
     @property
     def pairs(self) -> int:
@@ -250,45 +224,29 @@ class Hypergraph(NamedTuple):
     """The product of a forest with a machine: columns as those of a forest, and its gains.
 
     Nodes are numbered bottom-up, and the edges of one head stand together.
-
-    Attributes
-    ----------
-    head, tail, tail_offset, symbol, symbol_offset, in_offset
-        As in :class:`lattices.Forest`.
-    score : float64 column, one entry an edge
-        What the edge adds to the model score.
-    gain : float64 column, one entry an edge
-        What the edge adds to the gain, in units of the automaton.
-    origin : int32 column
-        The edge of the forest that stands behind each edge, or -1.
-    root : int
     """
 
+    # as in :class:`lattices.Forest`
     head: IntColumn
     tail: IntColumn
     tail_offset: IntColumn
     symbol: IntColumn
     symbol_offset: IntColumn
     in_offset: IntColumn
-    score: FloatColumn
+    score: FloatColumn  # one entry an edge; what the edge adds to the model score
+    # one entry an edge; what the edge adds to the gain, in units of the automaton
     gain: FloatColumn
-    origin: IntColumn
+    origin: IntColumn  # the edge of the forest that stands behind each edge, or -1
     root: int
 
 
 class ForestRowProduct(NamedTuple):
-    """A hypergraph whose derivations carry the one value of their sentence.
+    """A hypergraph whose derivations carry the one value of their sentence."""
 
-    Attributes
-    ----------
-    graph : Hypergraph
-        Nodes are pairs of a node of the forest and a matrix; the gains of a derivation add up to
-        the value of the sentence, in units.
-    pairs, rows : int
-        How many pairs, and how many different rows in their matrices.
-    """
-
+    # nodes are pairs of a node of the forest and a matrix; the gains of a derivation add up to the
+    # value of the sentence, in units
     graph: Hypergraph
+    # how many pairs, and how many different rows in their matrices
     pairs: int
     rows: int
 

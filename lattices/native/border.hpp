@@ -99,6 +99,15 @@ Array<T> show(std::span<const T> values, nb::handle owner) {
   return Array<T>(values.data(), {values.size()}, owner);
 }
 
+inline nb::bytes bytes_of(std::string_view text) { return nb::bytes(text.data(), text.size()); }
+// Bytes of UTF-8 as a string of Python; null if they are none.
+inline nb::object decode_text(std::string_view text) {
+  PyObject* decoded =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
+  if (decoded == nullptr) PyErr_Clear();
+  return nb::steal(decoded);
+}
+
 // Numbers in rows and columns, as a result of a function.
 template <class T>
 struct Grid {

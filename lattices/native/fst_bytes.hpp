@@ -1,7 +1,7 @@
 // OpenFst's binary files: the states and arcs of `vector` FSTs, Kaldi's among them, and symbols.
 //
-// lattices/openfst_codec.py has the layout. Nothing is read outside of the bytes, and nothing is
-// allocated because a file announces it: memory grows with the bytes that are there.
+// lattices/formats/openfst/codec.py has the layout. Nothing is read outside of the bytes, and
+// nothing is allocated because a file announces it: memory grows with the bytes that are there.
 #pragma once
 
 #include <algorithm>

@@ -49,22 +49,14 @@ auto kaldi_lattice(const nb::bytes& record, Labels& labels, const nb::callable& 
                    double acoustic_scale, double frame_shift) {
   using Found = std::tuple<nb::str, nb::object, nb::object, std::optional<Array<double>>>;
   KaldiRecord reader(bytes_of(record));
-  const bool sound = unlocked([&] {
-    Poll poll(check_signals);
-    return reader.read(poll);
-  });
+  const bool sound = unlocked([&](Poll& poll) { return reader.read(poll); });
   if (!sound || !labels.learn(reader.unknown(labels.known), number)) return std::optional<Found>();
   const auto words = static_cast<Index>(strings.size());
   auto made = unlocked(
       [&] { return reader.make(labels.known, words, lm_scale, acoustic_scale, frame_shift); });
   if (!made) return std::optional<Found>();
-  PyObject* decoded =
-      PyUnicode_DecodeUTF8(made->key.data(), static_cast<Py_ssize_t>(made->key.size()), nullptr);
-  if (decoded == nullptr) {
-    PyErr_Clear();
-    return std::optional<Found>();
-  }
-  const auto key = nb::steal<nb::str>(decoded);
+  const nb::object key = decode_text(made->key);
+  if (!key.is_valid()) return std::optional<Found>();
   const auto called = nb::cast<std::string>(nb::str("lattice {!r}").format(key));
   std::optional<Array<double>> times;
   if (!made->times.empty()) times = give(std::move(made->times));
@@ -73,7 +65,8 @@ auto kaldi_lattice(const nb::bytes& record, Labels& labels, const nb::callable& 
   auto* features =
       new FeatureColumns(names, std::move(made->features), std::move(made->final_features));
   return std::optional<Found>(
-      Found(key, nb::cast(new LatticeColumns(std::move(made->lattice), called), owned),
+      Found(nb::borrow<nb::str>(key),
+            nb::cast(new LatticeColumns(std::move(made->lattice), called), owned),
             nb::cast(features, owned), std::move(times)));
 }
 
@@ -84,17 +77,13 @@ void bind_kaldi(nb::module_& module) {
   module.def(
       "kaldi_ends",
       [](const nb::bytes& data) {
-        return unlocked([&] {
-          Poll poll(check_signals);
-          return kaldi_ends(bytes_of(data), poll);
-        });
+        return unlocked([&](Poll& poll) { return kaldi_ends(bytes_of(data), poll); });
       },
-      nb::arg("data"),
+      "data"_a,
       "Return the places behind the lattices of an archive, as far as they are complete.");
   module.def(
-      "kaldi_lattice", kaldi_lattice, nb::arg("record"), nb::arg("labels"), nb::arg("number"),
-      nb::arg("strings"), nb::arg("names"), nb::arg("lm_scale"), nb::arg("acoustic_scale"),
-      nb::arg("frame_shift"),
+      "kaldi_lattice", kaldi_lattice, "record"_a, "labels"_a, "number"_a, "strings"_a, "names"_a,
+      "lm_scale"_a, "acoustic_scale"_a, "frame_shift"_a,
       nb::sig("def kaldi_lattice(record: bytes, labels: Labels, number: "
               "collections.abc.Callable[[list[int]], list[int] | None], strings: list[str], "
               "names: tuple[str, ...], lm_scale: float, acoustic_scale: float, frame_shift: float) "

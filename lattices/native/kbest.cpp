@@ -29,13 +29,6 @@ struct Rows {
   void end_row() { offset.push_back(static_cast<Index>(entry.size())); }
 };
 
-// Search without the lock, and give the rows that were found.
-template <class Search>
-auto give_rows(Search&& search) {
-  auto rows = unlocked(search);
-  return give_all(rows.entry, rows.offset);
-}
-
 // The k best derivations of a root; `write` appends what an edge stands for.
 template <template <class> class Filter, class Space, class G, class Ranking, class Write>
 Rows search(const Space& space, const G& graph, const Ranking& ranking, Index root, std::size_t k,
@@ -98,9 +91,14 @@ struct PathGains {
   static double in_values(Index, double gain) { return gain; }
 };
 
-Rows ranked_paths(const Lattice& lattice, std::span<const Index> word, const PathGains& gains,
-                  double sign, double weight, std::size_t k, Poll& poll) {
+Rows ranked_paths(const Lattice& lattice, std::span<const Index> word, std::span<const double> gain,
+                  std::span<const double> final_gain, double sign, double weight, std::size_t k,
+                  Poll& poll) {
+  check_length(word, lattice.src.size(), "the column of words");
+  check_length(gain, lattice.src.size(), "the column of gains");
+  check_length(final_gain, lattice.final.size(), "the column of final gains");
   const Suffixes graph{lattice, word};
+  const PathGains gains{gain, final_gain};
   const ByMerit<Suffixes, PathGains> ranking{graph, gains, sign, weight};
   return search<OneForEachSentence>(lattice, graph, ranking, lattice.start, k, arcs_of(graph),
                                     poll);
@@ -113,6 +111,7 @@ struct ProductGains {
 
 Rows best_in_product(const Lattice& lattice, std::span<const Index> word, const RowAutomaton& given,
                      double weight, std::size_t k, std::size_t memory, Poll& poll) {
+  check_length(word, lattice.src.size(), "the column of words");
   using Ranking = ByMerit<Product, ProductGains>;
   const OrderedAutomaton automaton(given);
   // a byte of the product and a node of the search for each pair
@@ -136,6 +135,8 @@ Rows best_in_product(const Lattice& lattice, std::span<const Index> word, const 
 Rows ranked_derivations(const Forest& forest, std::span<const Index> said,
                         std::span<const double> gain, double sign, double weight, std::size_t k,
                         Poll& poll) {
+  check_length(said, forest.symbol.size(), "the column of words");
+  check_length(gain, forest.head.size(), "the column of gains");
   const ForestDerivations graph{forest, said};
   const ByMerit<ForestDerivations, PathGains> ranking{graph, {gain, {}}, sign, weight};
   return search<OneForEachSentence>(
@@ -238,57 +239,19 @@ void bind_kbest(nb::module_& module) {
       "each entry begin in its list, the scores, the entries and words of each list, the "
       "features,\n"
       "and whether all scores and features are finite. A lattice without a path has no entries.");
-  module.def(
-      "k_best_paths",
-      [](const LatticeColumns& lattice, std::size_t k, bool distinct) {
-        return give_rows([&](Poll& poll) { return k_best_paths(lattice, k, distinct, poll); });
-      },
-      "lattice"_a, "k"_a, "distinct"_a,
-      "Return the arcs of the best paths, one after the other, and where each begins.");
-  module.def(
-      "k_best_derivations",
-      [](const ForestColumns& forest, std::size_t k, bool distinct) {
-        return give_rows([&](Poll& poll) { return k_best_derivations(forest, k, distinct, poll); });
-      },
-      "forest"_a, "k"_a, "distinct"_a,
-      "Return the edges of the best derivations, and where each begins.");
-  module.def(
-      "ranked_paths",
-      [](const LatticeColumns& lattice, const Ints& word, const Floats& gain,
-         const Floats& final_gain, double sign, double weight, std::size_t k) {
-        check_length(view(word), lattice.src.size(), "the column of words");
-        check_length(view(gain), lattice.src.size(), "the column of gains");
-        check_length(view(final_gain), lattice.final.size(), "the column of final gains");
-        return give_rows([&](Poll& poll) {
-          return ranked_paths(lattice, view(word), {view(gain), view(final_gain)}, sign, weight, k,
-                              poll);
-        });
-      },
-      "lattice"_a, "word"_a, "gain"_a, "final_gain"_a, "sign"_a, "weight"_a, "k"_a,
-      "Return the arcs of the sentences of the highest sign * (gain + weight * score).");
-  module.def(
-      "ranked_derivations",
-      [](const ForestColumns& forest, const Ints& said, const Floats& gain, double sign,
-         double weight, std::size_t k) {
-        check_length(view(said), forest.symbol.size(), "the column of words");
-        check_length(view(gain), forest.head.size(), "the column of gains");
-        return give_rows([&](Poll& poll) {
-          return ranked_derivations(forest, view(said), view(gain), sign, weight, k, poll);
-        });
-      },
-      "forest"_a, "said"_a, "gain"_a, "sign"_a, "weight"_a, "k"_a,
-      "Return the edges of the sentences of the highest sign * (gain + weight * score).");
-  module.def(
-      "best_in_product",
-      [](const LatticeColumns& lattice, const Ints& word, const RowAutomatonColumns& automaton,
-         double weight, std::size_t k, std::size_t memory) {
-        check_length(view(word), lattice.src.size(), "the column of words");
-        return give_rows([&](Poll& poll) {
-          return best_in_product(lattice, view(word), automaton, weight, k, memory, poll);
-        });
-      },
-      "lattice"_a, "word"_a, "automaton"_a, "weight"_a, "k"_a, "memory"_a,
-      "Return the arcs of the sentences of the highest gain + weight * score.");
+  module.def("k_best_paths", native(k_best_paths), "lattice"_a, "k"_a, "distinct"_a,
+             "Return the arcs of the best paths, one after the other, and where each begins.");
+  module.def("k_best_derivations", native(k_best_derivations), "forest"_a, "k"_a, "distinct"_a,
+             "Return the edges of the best derivations, and where each begins.");
+  module.def("ranked_paths", native(ranked_paths), "lattice"_a, "word"_a, "gain"_a, "final_gain"_a,
+             "sign"_a, "weight"_a, "k"_a,
+             "Return the arcs of the sentences of the highest sign * (gain + weight * score).");
+  module.def("ranked_derivations", native(ranked_derivations), "forest"_a, "said"_a, "gain"_a,
+             "sign"_a, "weight"_a, "k"_a,
+             "Return the edges of the sentences of the highest sign * (gain + weight * score).");
+  module.def("best_in_product", native(best_in_product), "lattice"_a, "word"_a, "automaton"_a,
+             "weight"_a, "k"_a, "memory"_a,
+             "Return the arcs of the sentences of the highest gain + weight * score.");
 }
 
 }  // namespace lattices

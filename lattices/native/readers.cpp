@@ -49,13 +49,9 @@ std::string_view text_of(const nb::bytes& data) {
 // Strings of UTF-8, or nothing if one is none; whether any has an escape.
 bool add_texts(const std::vector<std::string_view>& texts, Texts& found, bool& escaped) {
   for (const auto text : texts) {
-    PyObject* decoded =
-        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
-    if (decoded == nullptr) {
-      PyErr_Clear();
-      return false;
-    }
-    found.append(nb::steal(decoded));
+    const nb::object decoded = decode_text(text);
+    if (!decoded.is_valid()) return false;
+    found.append(decoded);
     escaped |= text.find('\\') != std::string_view::npos;
   }
   return true;
@@ -67,10 +63,7 @@ auto json_arcs(const nb::bytes& record) {
                  Array<Index>, Array<Index>, Array<double>, Texts, Texts, bool>;
   JsonArcs arcs;
   const auto data = text_of(record);
-  const bool known = unlocked([&] {
-    Poll poll(check_signals);
-    return JsonArcReader(data).read(arcs, poll);
-  });
+  const bool known = unlocked([&](Poll& poll) { return JsonArcReader(data).read(arcs, poll); });
   Texts words, names;
   bool escaped = false;
   if (!known || !add_texts(arcs.words.values(), words, escaped) ||
@@ -85,14 +78,9 @@ auto json_arcs(const nb::bytes& record) {
 
 auto kaldi_text(const nb::bytes& record) {
   const auto data = text_of(record);
-  auto found = unlocked([&] {
-    Poll poll(check_signals);
-    return KaldiTextReader().read(data, poll);
-  });
+  auto found = unlocked([&](Poll& poll) { return KaldiTextReader().read(data, poll); });
   nb::typed<nb::list, nb::bytes> labels;
-  for (const auto label : found.labels.values()) {
-    labels.append(nb::bytes(label.data(), label.size()));
-  }
+  for (const auto label : found.labels.values()) labels.append(bytes_of(label));
   return std::tuple(static_cast<int>(found.problem), found.line, found.compact, found.start,
                     give(std::move(found.src)), give(std::move(found.dst)),
                     give(std::move(found.frames)), give(std::move(found.graph)),
@@ -105,8 +93,6 @@ using Words = nb::typed<nb::list, nb::bytes>;
 using SlfTable =
     std::tuple<Array<Index>, Words, nb::typed<nb::dict, nb::bytes, Array<double>>,
                nb::typed<nb::dict, nb::bytes, Array<std::int64_t>>, Array<Index>, Words>;
-
-nb::bytes bytes_of(std::string_view text) { return nb::bytes(text.data(), text.size()); }
 
 SlfTable slf_table(SlfRows&& rows) {
   Words keys, words;
@@ -127,10 +113,8 @@ auto slf_lines(const nb::bytes& record, bool quotes) {
   using Found = std::tuple<SlfTable, SlfTable, Words, Array<Index>>;
   const auto data = text_of(record);
   SlfLines lines;
-  const bool known = unlocked([&] {
-    Poll poll(check_signals);
-    return SlfReader(quotes).read(data, lines, poll);
-  });
+  const bool known =
+      unlocked([&](Poll& poll) { return SlfReader(quotes).read(data, lines, poll); });
   if (!known) return std::optional<Found>();
   Words other;
   for (const auto line : lines.other) other.append(bytes_of(line));
@@ -145,8 +129,7 @@ auto fst_text(const nb::bytes& record, std::optional<bool> acceptor, bool input)
   const auto data = text_of(record);
   const auto arcs = !acceptor ? FstArcs::Auto : *acceptor ? FstArcs::Acceptor : FstArcs::Transducer;
   FstText found;
-  const bool known = unlocked([&] {
-    Poll poll(check_signals);
+  const bool known = unlocked([&](Poll& poll) {
     return FstTextReader(arcs, input ? FstSide::Input : FstSide::Output).read(data, found, poll);
   });
   if (!known) return std::optional<Found>();
@@ -163,10 +146,7 @@ auto moses_list(const nb::bytes& record) {
                            Array<double>, nb::bytes, Texts>;
   const auto data = text_of(record);
   MosesLines found;
-  const bool known = unlocked([&] {
-    Poll poll(check_signals);
-    return MosesReader().read(data, found, poll);
-  });
+  const bool known = unlocked([&](Poll& poll) { return MosesReader().read(data, found, poll); });
   Texts words, extra;
   bool escaped = false;
   const bool more = std::ranges::any_of(found.extra, [](auto each) { return !each.empty(); });
@@ -181,10 +161,8 @@ auto moses_list(const nb::bytes& record) {
 
 FstStates states_at(const ByteColumn& data, std::size_t place, std::int64_t announced,
                     const WeightLayout& layout) {
-  return unlocked([&] {
-    Poll poll(check_signals);
-    return read_states(view(data), place, announced, layout, poll);
-  });
+  return unlocked(
+      [&](Poll& poll) { return read_states(view(data), place, announced, layout, poll); });
 }
 
 auto fst_states(const ByteColumn& data, std::size_t place, std::int64_t announced, bool wide) {
@@ -210,27 +188,21 @@ auto kaldi_states(const ByteColumn& data, std::size_t place, std::int64_t announ
 std::optional<std::size_t> kaldi_end(const ByteColumn& data, std::size_t place,
                                      std::int64_t announced, bool compact, bool wide) {
   const WeightLayout layout{.costs = 2, .wide = wide, .ids = compact};
-  const auto found = unlocked([&] {
-    Poll poll(check_signals);
-    return count_states(Bytes(view(data), place), announced, layout, poll);
-  });
+  const auto found = unlocked(
+      [&](Poll& poll) { return count_states(Bytes(view(data), place), announced, layout, poll); });
   return found.complete ? std::optional(found.end) : std::nullopt;
 }
 
 std::optional<std::size_t> symbols_end(const ByteColumn& data, std::size_t place) {
-  const auto found = unlocked([&] {
-    Poll poll(check_signals);
-    return read_symbols(Bytes(view(data), place), false, poll);
-  });
+  const auto found =
+      unlocked([&](Poll& poll) { return read_symbols(Bytes(view(data), place), false, poll); });
   return found.complete ? std::optional(found.end) : std::nullopt;
 }
 
 auto symbols_at(const ByteColumn& data, std::size_t place, std::int32_t magic) {
   using Found = std::tuple<Texts, Array<std::int64_t>, std::size_t>;
-  auto found = unlocked([&] {
-    Poll poll(check_signals);
-    return read_symbols(Bytes(view(data), place), true, poll);
-  });
+  auto found =
+      unlocked([&](Poll& poll) { return read_symbols(Bytes(view(data), place), true, poll); });
   Texts words;
   bool escaped = false;
   if (!found.complete || found.magic != magic || !add_texts(found.symbols, words, escaped)) {
@@ -345,14 +317,13 @@ auto lattice_of_columns(const Ints& src, const Ints& dst, const Ints& label, con
 }  // namespace
 
 void bind_readers(nb::module_& module) {
-  module.def("json_arcs", json_arcs, nb::arg("record"),
+  module.def("json_arcs", json_arcs, "record"_a,
              "Return the arcs of a JSON object: where they stand, src, dst, word, score, the\n"
              "offsets, columns and values of features, words and names, and whether any has an\n"
              "escape. None if anything is unusual.");
-  module.def("lattice_of_columns", lattice_of_columns, nb::arg("src"), nb::arg("dst"),
-             nb::arg("label"), nb::arg("score"), nb::arg("final"), nb::arg("start"),
-             nb::arg("words"), nb::arg("names"), nb::arg("features").none(),
-             nb::arg("final_features").none(), nb::arg("called"),
+  module.def("lattice_of_columns", lattice_of_columns, "src"_a, "dst"_a, "label"_a, "score"_a,
+             "final"_a, "start"_a, "words"_a, "names"_a, "features"_a.none(),
+             "final_features"_a.none(), "called"_a,
              nb::sig("def lattice_of_columns(src: NDArray[numpy.int32], dst: NDArray[numpy.int32], "
                      "label: NDArray[numpy.int32], score: NDArray[numpy.float64], final: "
                      "NDArray[numpy.float64], start: int, words: int, names: tuple[str, ...], "
@@ -362,55 +333,51 @@ void bind_readers(nb::module_& module) {
                      "tuple[LatticeColumns, FeatureColumns | None] | None"),
              "Return columns and features in normal form; None if states are in no topological\n"
              "order, or anything is wrong.");
-  module.def("kaldi_text", kaldi_text, nb::arg("record"),
+  module.def("kaldi_text", kaldi_text, "record"_a,
              "Return what the lines of a lattice say: problem, line, compact, start, src, dst,\n"
              "frames, graph, acoustic, final_graph, final_acoustic, label, the different labels\n"
              "and the line of each.");
-  module.def("slf_lines", slf_lines, nb::arg("record"), nb::arg("quotes"),
+  module.def("slf_lines", slf_lines, "record"_a, "quotes"_a,
              "Return the node lines and the link lines of an HTK lattice, and the others with\n"
              "their places. Of lines: places, keys, numbers and names of nodes by key, the number\n"
              "of each word, and words. None if anything is unusual.");
-  module.def("fst_text", fst_text, nb::arg("record"), nb::arg("acceptor").none(), nb::arg("input"),
+  module.def("fst_text", fst_text, "record"_a, "acceptor"_a.none(), "input"_a,
              "Return what OpenFst's text says: start, src, dst, label, cost, final cost, and the\n"
              "different labels. None if anything is unusual.");
-  module.def("moses_list", moses_list, nb::arg("record"),
+  module.def("moses_list", moses_list, "record"_a,
              "Return an n-best list of Moses: id, the number of each word, where lines begin,\n"
              "words, scores, values of features, the features of the first line, and what\n"
              "stands behind scores, if anything. None if anything is unusual.");
   module.def(
       "empty_line_ends",
-      [](const nb::bytes& data) { return empty_line_ends({data.c_str(), data.size()}); },
-      nb::arg("data"), "Return the places behind the empty lines of a text.");
-  module.def("fst_states", fst_states, nb::arg("data"), nb::arg("place"), nb::arg("announced"),
-             nb::arg("wide"),
+      [](const nb::bytes& data) { return empty_line_ends({data.c_str(), data.size()}); }, "data"_a,
+      "Return the places behind the empty lines of a text.");
+  module.def("fst_states", fst_states, "data"_a, "place"_a, "announced"_a, "wide"_a,
              "Return the states of an OpenFst vector FST: complete, states, end, src, ilabel,\n"
              "olabel, weight, dst, final. States up to the end if -1 are announced.");
-  module.def("kaldi_states", kaldi_states, nb::arg("data"), nb::arg("place"), nb::arg("announced"),
-             nb::arg("compact"), nb::arg("wide"),
+  module.def("kaldi_states", kaldi_states, "data"_a, "place"_a, "announced"_a, "compact"_a,
+             "wide"_a,
              "Return the states of a Kaldi lattice: sound, src, dst, label, frames, graph,\n"
              "acoustic, final_graph, final_acoustic.");
-  module.def("kaldi_end", kaldi_end, nb::arg("data"), nb::arg("place"), nb::arg("announced"),
-             nb::arg("compact"), nb::arg("wide"),
+  module.def("kaldi_end", kaldi_end, "data"_a, "place"_a, "announced"_a, "compact"_a, "wide"_a,
              "Return the place behind the states of a Kaldi lattice; None if they are cut short.");
-  module.def("symbols_end", symbols_end, nb::arg("data"), nb::arg("place"),
+  module.def("symbols_end", symbols_end, "data"_a, "place"_a,
              "Return the place behind a symbol table; None if it is cut short.");
-  module.def("symbols_at", symbols_at, nb::arg("data"), nb::arg("place"), nb::arg("magic"),
+  module.def("symbols_at", symbols_at, "data"_a, "place"_a, "magic"_a,
              "Return the symbols and keys of a table, and where it ends; None if it is damaged.");
-  module.def("distinct_labels", native(distinct_labels), nb::arg("label"),
+  module.def("distinct_labels", native(distinct_labels), "label"_a,
              "Return the different labels as they come, and the number of each among them.");
-  module.def("kaldi_scores", scores_of_costs, nb::arg("graph"), nb::arg("acoustic"),
-             nb::arg("lm_scale"), nb::arg("acoustic_scale"),
+  module.def("kaldi_scores", scores_of_costs, "graph"_a, "acoustic"_a, "lm_scale"_a,
+             "acoustic_scale"_a,
              "Return scores, and the values of both features, one row after the other.");
-  module.def("kaldi_frames", frames_of_states, nb::arg("src"), nb::arg("dst"), nb::arg("frames"),
-             nb::arg("start"), nb::arg("states"),
+  module.def("kaldi_frames", frames_of_states, "src"_a, "dst"_a, "frames"_a, "start"_a, "states"_a,
              "Return the frame of every state; None if one has none, or more than one.");
-  module.def("normal_lattices", normal_lattices, nb::arg("wanted"), nb::arg("src"), nb::arg("dst"),
-             nb::arg("label"), nb::arg("score"), nb::arg("final"), nb::arg("start"),
-             nb::arg("words"),
+  module.def("normal_lattices", normal_lattices, "wanted"_a, "src"_a, "dst"_a, "label"_a, "score"_a,
+             "final"_a, "start"_a, "words"_a,
              "Tell which rows of a batch are lattices in normal form; return the arcs into and\n"
              "out of their states.");
-  module.def("sound_matrices", sound_matrices, nb::arg("wanted"), nb::arg("height_at"),
-             nb::arg("width_at"), nb::arg("offset"), nb::arg("column"), nb::arg("value"),
+  module.def("sound_matrices", sound_matrices, "wanted"_a, "height_at"_a, "width_at"_a, "offset"_a,
+             "column"_a, "value"_a,
              "Tell which rows of a batch are sparse matrices as scipy wants them.");
 }
 

@@ -70,7 +70,7 @@ struct Count {
   };
 };
 
-// Call `use` with the semiring that has this code in lattices/semirings.py.
+// Call `use` with the semiring that has this code in lattices/algorithms/semirings.py.
 template <class Use>
 auto with_semiring(int code, Use&& use) {
   switch (code) {

@@ -1,4 +1,4 @@
-// The nodes (I=) and links (J=) of an HTK lattice as columns; lattices/formats/htk/lines.py has the
+// The nodes (I=) and links (J=) of an HTK lattice as columns; lattices/formats/htk/links.py has the
 // meaning of keys, and reads the header.
 //
 // Known is a line of key=value with ASCII blanks between, a finite number behind keys that have

@@ -35,8 +35,6 @@ std::vector<std::string_view> utf8_of_all(const Texts& texts) {
   return found;
 }
 
-nb::bytes bytes_of(std::string_view text) { return nb::bytes(text.data(), text.size()); }
-
 void check_below(std::span<const Index> column, std::size_t bound, const char* what) {
   const auto is_below = [&](Index each) {
     return each >= 0 && static_cast<std::size_t>(each) < bound;
@@ -177,27 +175,24 @@ auto join_lattices(const std::vector<const LatticeColumns*>& lattices,
 
 void bind_writers(nb::module_& module) {
   module.def(
-      "joined_lattices", join_lattices, nb::arg("lattices"), nb::arg("features"),
+      "joined_lattices", join_lattices, "lattices"_a, "features"_a,
       "Return columns of lattices, one after the other: where arcs and states of each begin,\n"
       "src, dst, label, score, final; and features of arcs and of ends: which have any,\n"
       "where their bounds begin, bounds, where their entries begin, columns, values.");
-  module.def("kaldi_lines", kaldi_lattice_lines, nb::arg("key"), nb::arg("lattice"),
-             nb::arg("name"), nb::arg("names"), nb::arg("graph"), nb::arg("acoustic"),
-             nb::arg("final_graph"), nb::arg("final_acoustic"), nb::arg("compact"),
+  module.def("kaldi_lines", kaldi_lattice_lines, "key"_a, "lattice"_a, "name"_a, "names"_a,
+             "graph"_a, "acoustic"_a, "final_graph"_a, "final_acoustic"_a, "compact"_a,
              "Return a lattice of a Kaldi text archive; `name` says which of `names` an arc has.");
   module.def(
-      "plain_kaldi_lines", plain_kaldi_lines, nb::arg("key"), nb::arg("lattice"),
-      nb::arg("features").none(), nb::arg("graph"), nb::arg("acoustic"), nb::arg("tolerance"),
-      nb::arg("strings"), nb::arg("compact"),
+      "plain_kaldi_lines", plain_kaldi_lines, "key"_a, "lattice"_a, "features"_a.none(), "graph"_a,
+      "acoustic"_a, "tolerance"_a, "strings"_a, "compact"_a,
       "Return a lattice of a Kaldi text archive, with words of a vocabulary, and two features\n"
       "or negated scores for costs. None if anything is unusual.");
-  module.def("kaldi_costs", costs_of_lattice, nb::arg("lattice"), nb::arg("features").none(),
-             nb::arg("graph"), nb::arg("acoustic"), nb::arg("tolerance"),
+  module.def("kaldi_costs", costs_of_lattice, "lattice"_a, "features"_a.none(), "graph"_a,
+             "acoustic"_a, "tolerance"_a,
              "Return whether scores are the sums of costs, and the costs: graph, acoustic,\n"
              "final_graph, final_acoustic. They are two features, or else of scores alone.");
-  module.def("moses_lines", moses_list_lines, nb::arg("id"), nb::arg("word"), nb::arg("offset"),
-             nb::arg("words"), nb::arg("score"), nb::arg("features").none(), nb::arg("group_names"),
-             nb::arg("group_column"), nb::arg("group_offset"), nb::arg("extra"),
+  module.def("moses_lines", moses_list_lines, "id"_a, "word"_a, "offset"_a, "words"_a, "score"_a,
+             "features"_a.none(), "group_names"_a, "group_column"_a, "group_offset"_a, "extra"_a,
              "Return the lines of an n-best list of Moses; `word` says which of `words` each is.");
   module.def(
       "number_text",
@@ -206,7 +201,7 @@ void bind_writers(nb::module_& module) {
         append_number(text, value);
         return bytes_of(text);
       },
-      nb::arg("value"), "Return a number as Python's repr spells it.");
+      "value"_a, "Return a number as Python's repr spells it.");
 }
 
 }  // namespace lattices

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
@@ -41,6 +41,14 @@ class FeatureRows:
         self.data, self.indices, self.indptr = data, indices, indptr
         self.shape = (len(indptr) - 1, width)
         self._matrix: FeatureMatrix = None
+
+    @classmethod
+    def dense(cls, values: Array) -> FeatureRows:
+        """Return the rows of a table in which every value is stored, zeros among them."""
+        rows, width = values.shape
+        columns = np.tile(np.arange(width, dtype=np.int32), rows)
+        bounds = width * np.arange(rows + 1, dtype=np.int32)
+        return cls(floats(values.ravel()), ints(columns), ints(bounds), width)
 
     @property
     def nnz(self) -> int:
@@ -220,7 +228,10 @@ def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:
             raise OptionError(f"no weight for the features {', '.join(missing)}")
         vector = floats([weights[name] for name in names])
     else:
-        vector = floats(weights, "the vector of weights")
+        given: Any = weights
+        if hasattr(given, "detach"):
+            given = given.detach().cpu().numpy()
+        vector = floats(given, "the vector of weights")
     if vector.shape != (len(names),):
         raise OptionError(f"{vector.size} weights for {len(names)} features")
     if not np.isfinite(vector).all():
@@ -229,16 +240,7 @@ def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:
 
 
 def feature_matrix(rows: Iterable[Mapping[str, float] | None], names: list[str]) -> FeatureRows:
-    """Return one sparse row for each mapping; names not seen before are appended to ``names``.
-
-    Examples
-    --------
-    >>> names = ["lm"]
-    >>> feature_matrix([{"lm": -1.0}, None, {"tm": 2.0}], names).matrix.toarray().tolist()
-    [[-1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]
-    >>> names
-    ['lm', 'tm']
-    """
+    """Return one sparse row for each mapping; names not seen before are appended to ``names``."""
     number = {name: index for index, name in enumerate(names)}
     columns: list[int] = []
     values: list[float] = []
@@ -255,7 +257,52 @@ def feature_matrix(rows: Iterable[Mapping[str, float] | None], names: list[str])
     return FeatureRows(data, np.array(columns, np.int32), np.array(bounds, np.int32), len(number))
 
 
-def add_feature(space: Featured, name: str, values: ArrayLike) -> Featured:
+def feature_texts(space: Any) -> list[str]:
+    """Return what a function gives values: the hypotheses of a list, else the words, in order.
+
+    Examples
+    --------
+    >>> from lattices import from_hypotheses
+    >>> feature_texts(from_hypotheses([("a cat", -1.0), ("cat", -2.0)]))
+    ['a cat', 'cat']
+    """
+    if hasattr(space, "offset"):
+        return [" ".join(space.tokens(entry)) for entry in range(len(space))]
+    labels = space.symbol if hasattr(space, "symbol") else space.label
+    return list(space.vocabulary.decode(labels[labels > 0].tolist()))
+
+
+def feature_column(space: Any, numbers: Array) -> FloatColumn:
+    """Return the value of each entry, arc or edge, from those of :func:`feature_texts`."""
+    if hasattr(space, "offset"):
+        return floats(numbers)
+    if not hasattr(space, "symbol"):
+        column = np.zeros(len(space.score))
+        column[space.label > 0] = numbers
+        return floats(column)
+    edge = np.repeat(np.arange(len(space.score)), np.diff(space.symbol_offset))
+    said = edge[space.symbol > 0]
+    return floats(np.bincount(said, weights=numbers, minlength=len(space.score)))
+
+
+def _call_once(function: Callable[[list[str]], Any], texts: list[str]) -> Array:
+    """Return what a function gives each text; it is called with distinct ones."""
+    place: dict[str, int] = {}
+    numbers = [place.setdefault(text, len(place)) for text in texts]
+    given = (
+        floats(list(function(list(place))), "what the function returns") if place else floats([])
+    )
+    if given.shape != (len(place),):
+        raise OptionError(
+            f"the function returned {len(given)} values for {len(place)} texts, expected as many"
+        )
+    found: Array = given[numbers]
+    return found
+
+
+def add_feature(
+    space: Featured, name: str, values: ArrayLike | Callable[[list[str]], Any]
+) -> Featured:
     """Return a lattice, forest or list with one more feature; scores stay as they are.
 
     Parameters
@@ -263,8 +310,11 @@ def add_feature(space: Featured, name: str, values: ArrayLike) -> Featured:
     space : Lattice, Forest or NBest
     name : str
         One that no other feature has.
-    values : array of float
-        One for each entry of a list, arc of a lattice or edge of a forest.
+    values : array of float, or function
+        One for each entry of a list, arc of a lattice or edge of a forest. Or a function of a list
+        of distinct texts that returns as many numbers, as ``fstmetrics features`` takes it: texts
+        are the hypotheses of a list, and the words of a lattice or forest, whose values add up
+        along a path.
 
     Raises
     ------
@@ -277,11 +327,16 @@ def add_feature(space: Featured, name: str, values: ArrayLike) -> Featured:
     >>> nbest = add_feature(from_hypotheses([("a cat", -1.0), ("cat", -2.0)]), "words", [2, 1])
     >>> nbest[0].features, nbest.reweighted({"words": 0.5}).score.tolist()
     ({'words': 2.0}, [1.0, 0.5])
+    >>> longer = add_feature(nbest, "letters", lambda texts: [len(text) for text in texts])
+    >>> [each.features["letters"] for each in longer]
+    [5.0, 3.0]
     """
     from scipy.sparse import csr_array, hstack
 
     if name in space.feature_names:
         raise SpaceError(f"there is a feature {name!r} already")
+    if callable(values):
+        values = feature_column(space, _call_once(values, feature_texts(space)))
     column = floats(values, f"the feature {name!r}")
     count = len(space.score)
     if column.shape != (count,):

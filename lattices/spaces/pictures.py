@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,29 +39,10 @@ def lattice_graph(
         if final > -np.inf:
             note += f", final {final:.4g}"
         nodes.append(Node(str(state), state == lattice.start, final > -np.inf, note))
-    arcs = []
-    for arc, (source, target, label, score) in enumerate(
-        zip(
-            lattice.src.tolist(),
-            lattice.dst.tolist(),
-            lattice.label.tolist(),
-            lattice.score.tolist(),
-            strict=True,
-        )
-    ):
-        word = lattice.vocabulary.word(label) if label != EPSILON else EPSILON_SIGN
-        share = None if shares is None else float(shares[arc])
-        arcs.append(
-            Arc(
-                source,
-                (target,),
-                word,
-                _value(share, score if scores else None),
-                label != EPSILON,
-                share,
-                _note(f"arc {arc}: {word}", score, share),
-            )
-        )
+    words = [lattice.vocabulary.word(label) for label in lattice.label.tolist()]
+    targets = [(target,) for target in lattice.dst.tolist()]
+    rows = zip(lattice.src.tolist(), targets, words, lattice.score.tolist(), strict=True)
+    arcs = _arcs("arc", rows, shares, scores)
     title = f"{lattice.num_states} states, {lattice.num_arcs} arcs"
     return Graph(nodes, arcs, chosen, _add_title(lattice.id, title), _legend(shares))
 
@@ -86,9 +67,9 @@ def forest_graph(
             note += f", source words {begin} to {end}"
         text = f"{category} {node}".strip()
         nodes.append(Node(text, False, node == forest.root, note))
-    arcs = []
     symbols, sides = forest.symbol.tolist(), forest.symbol_offset.tolist()
     tails, slots = forest.tail.tolist(), forest.tail_offset.tolist()
+    rows = []
     for edge, (head, score) in enumerate(
         zip(forest.head.tolist(), forest.score.tolist(), strict=True)
     ):
@@ -98,35 +79,30 @@ def forest_graph(
             f"[{mine[-1 - symbol]}]" if symbol < 0 else forest.vocabulary.word(symbol)
             for symbol in symbols[sides[edge] : sides[edge + 1]]
         )
-        share = None if shares is None else float(shares[edge])
-        arcs.append(
-            Arc(
-                head,
-                # a node that fills two slots is drawn to once
-                tuple(dict.fromkeys(mine)),
-                side or EPSILON_SIGN,
-                _value(share, score if scores else None),
-                bool(side),
-                share,
-                _note(f"edge {edge}: {side or EPSILON_SIGN}", score, share),
-            )
-        )
+        # a node that fills two slots is drawn to once
+        rows.append((head, tuple(dict.fromkeys(mine)), side, score))
+    arcs = _arcs("edge", rows, shares, scores)
     title = f"{forest.num_nodes} nodes, {forest.num_edges} edges"
     return Graph(
         nodes, arcs, chosen, _add_title(forest.id, title), _legend(shares), hyperedges=True
     )
 
 
-def lattice_path(lattice: Lattice, found: object) -> tuple[int, ...]:
-    """Return the arcs of a sentence: its own path if it is one of this lattice, or the best.
+def _arcs(
+    kind: str, rows: Iterable[tuple[int, tuple[int, ...], str, float]], shares: Any, scores: bool
+) -> list[Arc]:
+    """Return what to draw of arcs or edges: source, targets, words and score of each."""
+    arcs = []
+    for number, (source, targets, text, score) in enumerate(rows):
+        shown, share = text or EPSILON_SIGN, None if shares is None else float(shares[number])
+        value = _value(share, score if scores else None)
+        note = _note(f"{kind} {number}: {shown}", score, share)
+        arcs.append(Arc(source, targets, shown, value, bool(text), share, note))
+    return arcs
 
-    Examples
-    --------
-    >>> from lattices import Lattice
-    >>> lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, ""), (1, 2, "b", -1.0)], finals=[2])
-    >>> lattice_path(lattice, "b"), lattice_path(lattice, lattice.hypothesis([0, 2]))
-    ((1, 2), (0, 2))
-    """
+
+def lattice_path(lattice: Lattice, found: object) -> tuple[int, ...]:
+    """Return the arcs of a sentence: its own path if it is one of this lattice, or the best."""
     arcs, tokens = _path_and_tokens(found)
     if arcs and _says(lattice, arcs, tokens):
         return arcs

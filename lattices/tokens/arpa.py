@@ -43,13 +43,6 @@ def apply_language_model(
 
     The score of a path grows by ``lm_scale`` times the log-probability of its sentence, end of
     sentence included where the model has ``</s>``, and by ``word_score`` for every word.
-
-    Examples
-    --------
-    >>> model = ArpaModel(1, {("a",): -1.0, ("b",): -2.0}, {})
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -3.0), (0, 1, "b", -1.0)], finals=[1])
-    >>> sorted((path.text, path.score) for path in apply_language_model(lattice, model).paths())
-    [('a', -4.0), ('b', -3.0)]
     """
     found = model if model is None or isinstance(model, ArpaModel) else read_arpa(model)
     known = {} if found is None else found.scores
@@ -92,13 +85,6 @@ def apply_lexicon(
     """Return the lattice of words whose spellings are paths of a lattice of tokens.
 
     Cost: O(arcs x beginnings of words that meet at a state).
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (1, 2, "t", -2.0)], finals=[1, 2])
-    >>> found = apply_lexicon(lattice, {"at": "a t", "a": "a", "eh": ["a", "e h"]})
-    >>> sorted((path.text, path.score) for path in found.paths())
-    [('a', -1.0), ('at', -3.0), ('eh', -1.0)]
     """
     root: dict[str, Any] = {}
     for word, tokens in _spellings(lexicon):

@@ -28,21 +28,14 @@ End: TypeAlias = "tuple[tuple[str, ...], float]"
 
 
 class Transduced(NamedTuple):
-    """What a machine has made of a lattice.
+    """What a machine has made of a lattice."""
 
-    Attributes
-    ----------
-    lattice : Lattice
-        With the scores and features of the original; ``gain`` and ``final_gain`` are not in them.
-    origin : int32 column, one entry an arc
-        The arc of the original that was read there, -1 where a word before has more than one word:
-        a path is the path ``origin[path][origin[path] >= 0]`` of the original.
-    gain, final_gain : float64 columns, of arcs and of states
-        What the machine says is to be added.
-    """
-
+    # with the scores and features of the original; ``gain`` and ``final_gain`` are not in them
     lattice: Lattice
+    # one entry an arc; the arc of the original that was read there, -1 where a word before has more
+    # than one word: a path is the path ``origin[path][origin[path] >= 0]`` of the original
     origin: IntColumn
+    # what the machine says is to be added
     gain: FloatColumn
     final_gain: FloatColumn
 
@@ -159,17 +152,11 @@ def _build(
 
 
 class TransducedForest(NamedTuple):
-    """What a machine has made of a forest.
+    """What a machine has made of a forest."""
 
-    Attributes
-    ----------
-    forest : Forest
-        With the scores of the original; features, categories and spans stay behind.
-    origin : int32 column, one entry an edge
-        The edge of the original behind each: ``origin[edges]`` is the derivation of the original.
-    """
-
-    forest: Forest
+    forest: Forest  # with the scores of the original; features, categories and spans stay behind
+    # one entry an edge; the edge of the original behind each: ``origin[edges]`` is the derivation
+    # of the original
     origin: IntColumn
 
 
@@ -184,16 +171,6 @@ def transduce_forest(
 
     The intersection of a forest and a finite machine (Bar-Hillel, Perles and Shamir 1961), from the
     root down, so that only states that are met are asked for.
-
-    Examples
-    --------
-    >>> forest = Forest.from_edges([(0, [], ["x"]), (0, [], []), (1, [0, 0], [1, "y", 0])])
-    >>> def step(held, word):                      # pairs of words become one
-    ...     return (None, (held + word,)) if held else (word, ())
-    >>> found = transduce_forest(forest, None, step, lambda held: (held,) if held else (),
-    ...                          Vocabulary())
-    >>> sorted(each.text for each in found.forest.derivations())
-    ['xy', 'xy x', 'y', 'yx']
     """
     runs = _ForestRuns(forest, step).group_by_state(begin)
     # only what the root needs; the nodes of the original are in topological order

@@ -89,13 +89,7 @@ def to_words(
 
 
 def join_pieces(pieces: Iterable[str], boundary: str = "▁") -> tuple[str, ...]:
-    """Return the words of one sentence of pieces.
-
-    Examples
-    --------
-    >>> join_pieces(["the", "c@@", "at"], "@@"), join_pieces("a cat", " ")
-    (('the', 'cat'), ('a', 'cat'))
-    """
+    """Return the words of one sentence of pieces."""
     words: list[str] = []
     open_word = False
     for piece in pieces:

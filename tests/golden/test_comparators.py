@@ -10,6 +10,9 @@ distributed, of the others these functions alone.
 hypothesis and reference. NLTK takes pairs to be in order only within runs of neighbouring words,
 and aligns repeated words in its own way. So hypotheses are blocks of the reference in the opposite
 order with other words between them: there it is the same as RIBES.py.
+
+Where ``cer`` and ``nltk`` are installed, they are asked again, about outputs of WMT15. None of the
+other programs is distributed as a package.
 """
 
 from __future__ import annotations
@@ -44,6 +47,40 @@ def test_a_segment(line):
 def test_ribes_is_that_of_nltk(score, hypothesis, reference):
     found = RIBES().against([reference]).score(hypothesis)
     assert found == pytest.approx(float(score), abs=1e-12)
+
+
+@pytest.fixture
+def outputs(shared_data) -> list[tuple[str, str]]:
+    """Outputs of three systems with their references."""
+    folder = shared_data / "wmt15" / "fr-en"
+    (reference,) = folder.glob("*-ref.*")
+    found = []
+    for name in ("online-A", "online-E", "UM-nDA"):
+        (path,) = folder.glob(f"*2015.{name}.*")
+        texts = [each.read_text("utf-8-sig").split("\n")[:-1] for each in (path, reference)]
+        found += [pair for pair in zip(*texts, strict=True) if all(map(str.split, pair))]
+    return found[::7]
+
+
+def test_character_is_that_of_the_package(outputs):
+    cer = pytest.importorskip("cer")
+    for hypothesis, reference in outputs:
+        expected = cer.calculate_cer(hypothesis.split(), reference.split())
+        found = CharacTER().against([reference]).score(hypothesis)
+        assert min(1.0, found) == pytest.approx(expected, abs=1e-12)
+
+
+def test_ribes_is_that_of_the_package(outputs):
+    """Over blocks of references in the opposite order, whose words are all different."""
+    ribes = pytest.importorskip("nltk.translate.ribes_score")
+    for _, reference in outputs:
+        words = list(dict.fromkeys(reference.split()))
+        at = len(words) // 2
+        hypothesis = [*words[at:], *("x" * (len(words) % 3)), *words[:at]]
+        expected = ribes.sentence_ribes([words], hypothesis)
+        found = RIBES().against([" ".join(words)]).score(hypothesis)
+        if len(words) > 3:
+            assert found == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_corpus():

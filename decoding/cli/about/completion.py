@@ -122,7 +122,7 @@ def _option_starts(namer: str, name: str) -> list[str]:
 
 
 @dataclass
-class Option:
+class ShellOption:
     """An option: how it is spelled, what may follow it, and its help."""
 
     spellings: tuple[str, ...]
@@ -138,7 +138,7 @@ class Command:
     """A command with its options, what its plain arguments may be, and commands within it."""
 
     help: str = ""
-    options: list[Option] = field(default_factory=list)
+    options: list[ShellOption] = field(default_factory=list)
     values: tuple[str, ...] = ()
     commands: dict[str, Command] = field(default_factory=dict)
 
@@ -191,7 +191,7 @@ def describe_command(
             found.values = plain
             continue
         found.options.append(
-            Option(
+            ShellOption(
                 tuple(action.option_strings),
                 action.help or "",
                 takes_value=action.nargs != 0,
@@ -383,7 +383,7 @@ def _fish_condition(path: tuple[str, ...], command: Command) -> str:
     return "; and ".join(seen)
 
 
-def _fish_option(here: str, option: Option) -> str:
+def _fish_option(here: str, option: ShellOption) -> str:
     parts = ["complete -c fstmetrics", f"-n {shlex.quote(here)}"]
     for spelling in option.spellings:
         is_long = spelling.startswith("--")

@@ -7,17 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from decoding.cli.arguments import (
-    check_inputs,
-    open_calibration,
-    open_references,
-    parse_metric_options,
-)
+from decoding.cli.arguments import open_calibration, open_references, parse_metric_options
 from decoding.cli.option_table import STANDARD
 from decoding.cli.running import (
     SENTENCE_ORACLES,
     check_one_sentence,
-    check_running,
     explain_unscored,
     file_stamps,
     join_recordings,
@@ -113,8 +107,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
     if arguments.join and (arguments.systems or arguments.evidence):
         arguments.parser.error("--join is for SPACES alone, without --systems and --evidence")
-    if arguments.join:
-        check_inputs(arguments, "SPACES")
     with join_recordings(arguments) as lost:
         return _choose_input(arguments) or int(lost)
 
@@ -140,11 +132,9 @@ def _choose_input(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, references: References | None) -> int:
-    check_inputs(arguments, "SPACES")
     if arguments.confidences and arguments.format != "jsonl":
         arguments.parser.error(f"--confidences are for --format jsonl, not {arguments.format}")
     calibration = open_calibration(arguments, arguments.confidences or arguments.format == "ctm")
-    check_running(arguments)
     if STANDARD in (arguments.evidence, *arguments.systems):
         arguments.parser.error("--evidence and --systems are files, not standard input")
 

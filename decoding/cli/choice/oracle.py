@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     open_references,
     parse_metric_options,
@@ -20,7 +19,6 @@ from decoding.cli.option_table import FORMATS, LINES
 from decoding.cli.running import (
     SENTENCE_ORACLES,
     check_one_sentence,
-    check_running,
     explain_unscored,
     join_recordings,
     oracle_heading,
@@ -98,6 +96,8 @@ OPTIONS = """\
 --at K,K,...: counts  table of oracles among the K best sentences, such as 1,2,4,8,16,100
 | --densities D,D,...: densities  table of oracles of lattices pruned to D arcs a word, such as
     2,5,10
+--random  with --at: among K samples drawn at random, instead of the K best of the model, on average
+    over all choices of K; lists only; with --metric exact it is pass@k
 @plot  draw that table
 --model-weight W: number = 0  search for metric + W * model score
 --wildcard WORD: several  words that match any word, on either side, under wer, wrr and grr
@@ -117,6 +117,8 @@ OPTIONS = """\
 def _check_curve(arguments: argparse.Namespace) -> None:
     """Refuse what a table of oracles cannot be together with, and settle the format."""
     name = "--at" if arguments.at else "--densities" if arguments.densities else ""
+    if arguments.random and not arguments.at:
+        arguments.parser.error("--random goes with --at")
     formats = FORMATS if name else LINES
     arguments.format = arguments.format or formats[0]
     if arguments.format not in formats and (name or arguments.format in FORMATS):
@@ -166,13 +168,11 @@ def _check_breakdown(arguments: argparse.Namespace) -> bool:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "LATTICES")
     with join_recordings(arguments) as lost:
         return _search(arguments) or int(lost)
 
 
 def _search(arguments: argparse.Namespace) -> int:
-    check_running(arguments)
     _check_curve(arguments)
     if arguments.corpus:
         _exclude(arguments, "--corpus", *_OF_SEGMENTS, *_BREAKDOWN)
@@ -287,7 +287,7 @@ def _write_curve(
 
     picture_format = check_plot(arguments)
     sizes, densities = (tuple(sorted(each or ())) for each in (arguments.at, arguments.densities))
-    task = CurveTask(metrics, references, sizes, densities, search)
+    task = CurveTask(metrics, references, sizes, densities, search, arguments.random)
     summary = sum_up(arguments, task, "searched")
     picture = line_plots(_curve_panels(task, summary), picture_format) if arguments.plot else b""
     write_report(arguments, _curve_report(task, summary).write(arguments.format), picture)
@@ -302,6 +302,8 @@ def _curve_report(task: CurveTask, summary: dict[str, Any]) -> Report:
 
     labels, notes = headings(task.metrics)
     points, names = summary["points"], [str(metric) for metric in task.metrics]
+    if task.random:
+        notes.append("k samples drawn at random: expected statistics of the best, over all choices")
     name, size = ("k", "sentences") if task.at else ("density", "arcs a word")
     if len(task.metrics) > 1:
         notes.append(f"oracles under {labels[0]}, scored under every metric")

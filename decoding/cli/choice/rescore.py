@@ -6,10 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.arguments import check_inputs, open_references, parse_metric_options
+from decoding.cli.arguments import open_references, parse_metric_options
 from decoding.cli.option_table import STANDARD
 from decoding.cli.running import (
-    check_running,
     explain_unscored,
     scores_table,
     segments_line,
@@ -65,8 +64,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "SPACES")
-    check_running(arguments)
     _check_usage(arguments)
     from lattices.formats.weights import read_weights
 

@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     explain_nothing_done,
     make_settler,
@@ -15,7 +14,7 @@ from decoding.cli.arguments import (
     report_failures,
     write_report,
 )
-from decoding.cli.running import check_running, corpus_outcomes
+from decoding.cli.running import corpus_outcomes
 from decoding.cli.terminal import print_summary
 
 if TYPE_CHECKING:
@@ -59,8 +58,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "DEV")
-    check_running(arguments)
     from decoding.corpus.outcomes import Failure, Failures
     from decoding.minimum_risk.tuning import TuningTask, tuning_table
     from decoding.plots import line_plots, plot

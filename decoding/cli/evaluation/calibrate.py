@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     explain_nothing_done,
     make_settler,
@@ -18,7 +17,7 @@ from decoding.cli.arguments import (
     write_files,
 )
 from decoding.cli.option_table import STANDARD
-from decoding.cli.running import check_running, corpus_outcomes, take_sentences
+from decoding.cli.running import corpus_outcomes, take_sentences
 
 if TYPE_CHECKING:
     from decoding.minimum_risk.calibration import CalibrationReport
@@ -58,8 +57,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "DEV")
-    check_running(arguments)
     if STANDARD in (arguments.plot, arguments.summary):
         arguments.parser.error("--plot and --summary are files")
     if arguments.folds < 2:

@@ -6,7 +6,6 @@ import argparse
 from contextlib import ExitStack
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     make_settler,
     open_references,
@@ -16,7 +15,7 @@ from decoding.cli.arguments import (
     search_of,
     write_report,
 )
-from decoding.cli.running import check_results, check_running, corpus_outcomes
+from decoding.cli.running import check_results, corpus_outcomes
 from decoding.cli.terminal import note
 
 SUMMARY = "1-best, oracles and MBR under every metric, side by side"
@@ -50,8 +49,8 @@ OPTIONS = """\
 --scale S: number = 1  scale of the model scores before MBR takes them for probabilities
 --choose oracle|corpus|mbr: several  what to compare with the 1-best (default: all)
 --intervals  bootstrap confidence intervals of all scores
-| --differences  differences from the 1-best in place of scores, with p-values by paired bootstrap;
-    tsv, csv, parquet and json have both
+--differences  differences from the 1-best in place of scores, with p-values by paired bootstrap,
+    and with --intervals those of the differences; tsv, csv, parquet and json have scores as well
 @resampling = 1000
 @plot  write a plot
 @search
@@ -63,8 +62,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "LATTICES")
-    check_running(arguments)
     from decoding.cli.output.choices import choice_panels, choices_report
     from decoding.plots import line_plots
     from decoding.tasks.choices import BUDGET, KINDS, ChoicesTask, Comparing
@@ -93,12 +90,13 @@ def run(arguments: argparse.Namespace) -> int:
         estimates = differences = None
         if found.segments < 2 and (arguments.intervals or arguments.differences):
             note("one segment has nothing to draw from: no intervals")
-        elif arguments.intervals:
-            estimates = found.estimates(**resampling)
-        elif arguments.differences:
-            total = (len(found) - 1) * len(found.metrics) * arguments.samples
-            on_drawn = stack.enter_context(resampling_progress(total, arguments))
-            differences = found.differences(**resampling, on_drawn=on_drawn)
+        else:
+            if arguments.intervals:
+                estimates = found.estimates(**resampling)
+            if arguments.differences:
+                total = (len(found) - 1) * len(found.metrics) * arguments.samples
+                on_drawn = stack.enter_context(resampling_progress(total, arguments))
+                differences = found.differences(**resampling, on_drawn=on_drawn)
     report = choices_report(found, estimates, differences, resampling)
     panels = choice_panels(found, estimates) if arguments.plot else []
     picture = line_plots(panels, picture_format) if panels else b""

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
-    check_inputs,
     parse_metric_options,
     read_systems,
     resampling_progress,
@@ -63,7 +62,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "HYPS")
     if len(arguments.paths) < 2:
         arguments.parser.error("a baseline, but no system to compare with it")
     from fstmetrics.signature import SIGNIFICANCE_TESTS

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     open_human,
     parse_metric_options,
@@ -49,7 +48,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "HYPS")
     from decoding.cli.output.correlate import pictures, report_of
     from decoding.plots import scatter_plots
     from fstmetrics.statistics.correlation import METHODS, VARIANTS

@@ -9,14 +9,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.arguments import (
-    check_inputs,
     make_settler,
     open_references,
     parse_metric_options,
     report_failures,
 )
 from decoding.cli.option_table import STANDARD
-from decoding.cli.running import check_results, check_running, corpus_outcomes, take_sentences
+from decoding.cli.running import check_results, corpus_outcomes, take_sentences
 from decoding.cli.terminal import note
 
 if TYPE_CHECKING:
@@ -68,8 +67,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "LATTICES")
-    check_running(arguments)
     if STANDARD in (against := arguments.against or []):
         arguments.parser.error("--against is a file, not standard input")
     inputs = [arguments.paths, *([against] if against else [])]

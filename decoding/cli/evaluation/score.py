@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from decoding.cli.arguments import (
-    check_inputs,
     describe_system,
     parse_metric_options,
     report_failures,
@@ -67,7 +66,6 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "HYPS")
     _check(arguments)
     from decoding.cli.output.breakdown import write_alignments
     from decoding.cli.output.score import write_scores

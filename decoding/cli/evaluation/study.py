@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     open_human,
     open_references,
@@ -184,8 +183,6 @@ def add_studies(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    arguments.parser = arguments.study_parser
-    check_inputs(arguments, "SPACES" if arguments.study == "word-deletion" else "HYPS")
     picture_format = check_plot(arguments)
     report, panels = STUDIES[arguments.study].run(arguments)
     picture = b""
@@ -304,9 +301,13 @@ def _run_sweep(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
 def _run_genres(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel]]:
     from decoding.cli.output.breakdown import group_by
     from decoding.cli.output.study import genres_report
+    from fstmetrics.statistics.breakdown import LENGTH, grouping
     from fstmetrics.statistics.human import short_names
     from fstmetrics.statistics.studies.genres import genre_mixing
 
+    if arguments.by != LENGTH:
+        # what is wrong with it is better said before scoring
+        grouping(arguments.by)
     metrics = parse_metric_options(arguments)
     systems, _ = read_systems(
         arguments, metrics, arguments.paths, keep=False, sentences=arguments.by == "length"
@@ -337,9 +338,15 @@ def _run_deletion(arguments: argparse.Namespace) -> tuple[Report, Sequence[Panel
     from decoding.cli.output.study import deletion_panels, deletion_report
     from fstmetrics.contract import corpus_stats
     from fstmetrics.statistics.human import short_names
-    from fstmetrics.statistics.studies.silence import Outputs
+    from fstmetrics.statistics.studies.silence import Outputs, check_share
     from fstmetrics.statistics.systems import pair_matrices
+    from lattices.errors import OptionError
 
+    if not arguments.attack:
+        for share in arguments.share:
+            check_share(share)
+        if len(arguments.paths) < 2:
+            raise OptionError("agreement needs two systems or more; --attack needs one")
     metrics = parse_metric_options(arguments)
     systems, references = read_systems(arguments, metrics, arguments.paths, sentences=True)
     names = short_names([system.name for system in systems])
@@ -439,7 +446,7 @@ def _run_disagreements(arguments: argparse.Namespace) -> tuple[Report, Sequence[
 
     metrics = parse_metric_options(arguments)
     if len(metrics) != 2:
-        arguments.parser.error(f"--metric: {len(metrics)} metrics, expected two")
+        arguments.parser.error(f"--metric: expected two different metrics, not {len(metrics)}")
     said: dict[tuple[str, str], float] = {}
     files = {path: path for path in dict.fromkeys(arguments.paths)}
     if arguments.human is not None:

@@ -45,11 +45,14 @@ def choices_report(
             zip(found.metrics, row.scores.values(), strict=True)
         ):
             cell = format_score(metric, score)
-            if estimates is not None:
-                cell += f" {format_interval(metric, estimates[place][number].interval)}"
-            elif differences is not None and place:
+            around = None if estimates is None else estimates[place][number].interval
+            chance = ""
+            if differences is not None and place:
                 one = differences[place - 1][number]
-                cell = f"{format_score(metric, one.effect, '+')} (p {p_value(one.p_value)})"
+                cell, around = format_score(metric, one.effect, "+"), around and one.interval
+                chance = f" (p {p_value(one.p_value)})"
+            cell += "" if around is None else f" {format_interval(metric, around)}"
+            cell += chance
             unproven = bool(row.unproven) and str(metric) == row.under
             marked |= unproven
             cells.append(cell + "*" * unproven)

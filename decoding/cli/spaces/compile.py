@@ -149,7 +149,7 @@ def _write_pairs(arguments: argparse.Namespace) -> int:
 
     metric = parse_metric_option(arguments.metric)
     weight = arguments.model_weight or 0.0
-    table = _Table(arguments.symbols_in)
+    table = _WordNumbers(arguments.symbols_in)
     segments = _segments_to_compose(arguments)
     names = [f"{name}.{kind}" for name in segments for kind in ("lattice", "metric")]
     targets = iter(_targets(arguments, names))
@@ -176,7 +176,7 @@ def _write_pairs(arguments: argparse.Namespace) -> int:
     return 0
 
 
-class _Table:
+class _WordNumbers:
     """The numbers of words in the files: those of a table that is given, or as they come."""
 
     def __init__(self, path: str | None) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from decoding.cli.arguments import check_inputs, open_calibration
+from decoding.cli.arguments import open_calibration
 from decoding.cli.option_table import STANDARD
-from decoding.cli.running import check_running, write_results
+from decoding.cli.running import write_results
 from decoding.cli.terminal import print_summary
 
 if TYPE_CHECKING:
@@ -56,12 +56,10 @@ _LAYOUTS = ("auto", "kaldi", "plain", "trn", "ctm", "stm", "tsv")
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "SPACES")
     if arguments.start == STANDARD and STANDARD in arguments.paths:
         arguments.parser.error("standard input (-) can be read only once")
     if arguments.starts > 1 and (arguments.start is not None or arguments.no_decode):
         arguments.parser.error("--starts goes neither with --start nor with --no-decode")
-    check_running(arguments)
     from decoding.corpus.writers import json_lines
     from decoding.minimum_risk.edit import MOST_CHANGES
     from decoding.tasks.confusion import ConfusionTask, CtmWriter, NetworkWriter

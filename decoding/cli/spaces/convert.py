@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from decoding.cli.arguments import check_inputs, open_references
-from decoding.cli.running import check_running
+from decoding.cli.arguments import open_references
 from decoding.cli.writing import transform_and_write
 from lattices.errors import OptionError
 
@@ -43,8 +42,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "SPACES")
-    check_running(arguments)
     from decoding.corpus.transforms import InWords, Transform, WithReferences, keep_unchanged
 
     references = open_references(arguments)

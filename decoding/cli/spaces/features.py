@@ -6,8 +6,6 @@ import argparse
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from decoding.cli.arguments import check_inputs
-from decoding.cli.running import check_running
 from decoding.cli.writing import transform_and_write
 
 if TYPE_CHECKING:
@@ -44,8 +42,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "SPACES")
-    check_running(arguments)
     names = [name for name, _ in arguments.add]
     for name in names:
         if names.count(name) > 1:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from decoding.cli.arguments import check_inputs, explain_nothing_done, report_failures
-from decoding.cli.running import check_running, corpus_outcomes, explain_unscored
+from decoding.cli.arguments import explain_nothing_done, report_failures
+from decoding.cli.running import corpus_outcomes, explain_unscored
 from decoding.cli.terminal import note
 from decoding.plain_json import json_text
 
@@ -44,8 +44,6 @@ COLUMNS = ("states", "arcs", "paths", "density", "shortest", "longest", "vocabul
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "SPACES")
-    check_running(arguments)
     from decoding.corpus.outcomes import Failure, Failures
     from decoding.tasks.info import InfoTask
     from lattices.formats.streams import open_output
@@ -127,7 +125,7 @@ class _Total:
         }
 
 
-class _Table:
+class _AlignedColumns:
     """Aligned columns, for people: written when all widths are known."""
 
     def __init__(self, output: Any) -> None:
@@ -182,4 +180,4 @@ class _JsonLines:
         """Every line is written already."""
 
 
-_WRITERS: dict[str, Any] = {"table": _Table, "tsv": _Tsv, "jsonl": _JsonLines}
+_WRITERS: dict[str, Any] = {"table": _AlignedColumns, "tsv": _Tsv, "jsonl": _JsonLines}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from decoding.cli.arguments import check_inputs
-from decoding.cli.running import check_running
 from decoding.cli.writing import transform_and_write
 
 SUMMARY = "smaller lattices, by beam, density or posterior"
@@ -39,8 +37,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "SPACES")
-    check_running(arguments)
     beam, density, posterior = arguments.beam, arguments.density, arguments.posterior
     if beam is not None and beam < 0:
         arguments.parser.error(f"--beam is {beam}, expected 0 or more")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from decoding.cli.arguments import check_inputs
-from decoding.cli.running import check_running
 from decoding.cli.writing import transform_and_write
 
 SUMMARY = "random paths of lattices as n-best lists"
@@ -33,8 +31,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "SPACES")
-    check_running(arguments)
     from decoding.corpus.transforms import Sampled
 
     return transform_and_write(arguments, Sampled(arguments.n, arguments.seed, arguments.scale))

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from decoding.cli.arguments import check_inputs
 from decoding.cli.terminal import Progress, detail, note, progress
 from decoding.cli.writing import prepare_results, target_of, write_outcomes
 
@@ -43,7 +42,6 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    check_inputs(arguments, "SPACES")
     if len(arguments.paths) < 2:
         arguments.parser.error("one input only; a union is of two or more")
     target = target_of(arguments)

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
-    check_inputs,
     check_plot,
     open_references,
     parse_metric_options,
@@ -17,7 +16,6 @@ from decoding.cli.arguments import (
     require_references,
 )
 from decoding.cli.option_table import STANDARD
-from decoding.cli.running import check_workers
 from decoding.cli.terminal import note, print_summary, say
 
 if TYPE_CHECKING:
@@ -115,19 +113,17 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_usage(arguments: argparse.Namespace) -> None:
     """Refuse what does not go together."""
     error = arguments.parser.error
-    check_workers(arguments)
-    if arguments.decoder is None:
-        check_inputs(arguments, "SPACES")
-    elif arguments.paths:
-        error("with --decoder there are no SPACES to read: the decoder writes them")
-    elif not (arguments.start and arguments.refs):
-        error("--decoder needs --start and --refs")
-    elif arguments.average:
-        error("--average cannot be used with --decoder")
-    elif arguments.dask or arguments.workers > 1:
-        error("--workers and --dask cannot be used with --decoder")
-    elif arguments.plot and arguments.iterations < 2:
-        error("--plot draws rounds of training, which --iterations 1 has none of")
+    if arguments.decoder is not None:
+        if arguments.paths:
+            error("with --decoder there are no SPACES to read: the decoder writes them")
+        if not (arguments.start and arguments.refs):
+            error("--decoder needs --start and --refs")
+        if arguments.average:
+            error("--average cannot be used with --decoder")
+        if arguments.dask or arguments.workers > 1:
+            error("--workers and --dask cannot be used with --decoder")
+        if arguments.plot and arguments.iterations < 2:
+            error("--plot draws rounds of training, which --iterations 1 has none of")
     if STANDARD in (arguments.start, arguments.template, *(arguments.dev or [])):
         error("--start, --template and --dev are files, not standard input")
     if arguments.dev_refs and not arguments.dev:

@@ -105,7 +105,9 @@ function showChoices({ choices }) {
   const among = ({ among, method, label }) =>
     among === "list" ? `${nbest}-best` : among === "space" ? (label === "MBR" ? `whole (${method})` : "whole") : "";
   const cell = (row, score, place) => h("td", { class: "number" },
-    row.own === place ? h("strong", null, fixed(score)) : fixed(score), row.own === place && row.unproven > 0 && "*");
+    row.own === place ? h("strong", null, fixed(score)) : fixed(score), row.own === place && row.unproven > 0 && "*",
+    row.intervals[place] && h("div", { class: "hint" }, `${fixed(row.intervals[place][0])} – ${fixed(row.intervals[place][1])}`),
+    row.effects[place] && h("div", null, effectCell(row.effects[place], { higher: metrics[place].higher_is_better })));
   byId("choices-body").replaceChildren(h("div", { class: "card" },
     h("table", { class: "scores" },
       h("caption", null, `Scores of ${plural(segments, "segment")}, by what is chosen of each`),
@@ -114,7 +116,9 @@ function showChoices({ choices }) {
           title: `${metric}, ${higher ? "higher" : "lower"} is better` }, label)))),
       h("tbody", null, rows.map((row) => h("tr", null, h("th", { scope: "row" }, row.label), h("td", null, among(row)),
         h("td", null, metrics[row.own]?.label ?? ""), row.scores.map((score, place) => cell(row, score, place)))))),
-    rows.some(({ unproven }) => unproven > 0) && h("p", { class: "hint" }, "* not proven to be the best")));
+    rows.some(({ unproven }) => unproven > 0) && h("p", { class: "hint" }, "* not proven to be the best"),
+    rows.some(({ effects }) => effects.some(Boolean)) && h("p", { class: "hint" },
+      "Below a score its difference from the 1-best and a p-value; ✓ better and ✗ worse with p < 0.05, ≈ no significant difference.")));
 }
 
 /** The curves of one kind, of all systems that have it. */

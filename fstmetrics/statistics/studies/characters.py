@@ -155,7 +155,11 @@ class LengthEquivalents(PlainRecord):
 
 
 def char_bleu_by_length(
-    metrics: tuple[BLEU, BLEU], stats: Sequence[FloatColumn], order: int, *, longest: int = 10
+    metrics: tuple[BLEU, BLEU],
+    stats: Sequence[FloatColumn],
+    order: int,
+    *,
+    longest: int | None = None,
 ) -> list[LengthEquivalents]:
     """Return how BLEU in characters compares with BLEU in words for each length of a sentence.
 
@@ -167,12 +171,14 @@ def char_bleu_by_length(
     order
         The M that is compared over all lengths.
     longest
-        Sentences of more words are taken together; those of fewer words than the order in words,
-        whose scores are all 0, are left out.
+        Sentences of more words are taken together, by default those of more than 10, or than the
+        order in words; those of fewer words than that, whose scores are all 0, are left out.
     """
     words, characters = metrics
     if not 1 <= order <= characters.order:
         raise OptionError(f"order {order} in characters, expected 1 to {characters.order}")
+    if longest is None:
+        longest = max(10, words.order)
     if longest < words.order:
         raise OptionError(f"lengths up to {longest}, expected {words.order} or more")
     of_words = _scores_by_order(words, stats[0])[-1]

@@ -46,6 +46,12 @@ class Silence(PlainRecord):
     comparison: Comparison
 
 
+def check_share(share: float) -> None:
+    """Refuse a share of words that deletes nothing or everything."""
+    if not 0 < share < 1:
+        raise OptionError(f"share={share:g}, expected more than 0 and less than 1")
+
+
 def least_agreed(
     said: Sequence[Sequence[str]], others: Sequence[Sequence[Sequence[str]]], share: float
 ) -> Array:
@@ -60,8 +66,7 @@ def least_agreed(
     >>> least_agreed(said, [[["the", "cat", "sat"], ["at", "the", "hat"]]], 0.5).tolist()
     [False, True]
     """
-    if not 0 < share < 1:
-        raise OptionError(f"share={share:g}, expected more than 0 and less than 1")
+    check_share(share)
     if not others:
         raise OptionError("agreement needs two systems or more")
     agreement = scores_of(_AGREEMENT, corpus_stats(_AGREEMENT, said, [*zip(*others, strict=True)]))

@@ -18,7 +18,7 @@ import numpy as np
 
 from lattices.errors import FormatError
 from lattices.formats.arrow.schema import WORD_COLUMNS, RecordBatch, Row, pyarrow, row_of
-from lattices.formats.arrow.segments import DAMAGE, TableRows
+from lattices.formats.arrow.table_rows import DAMAGE, TableRows
 from lattices.formats.base import AssembledFormat, IndexedFormat, Record, Unsupported
 from lattices.optional import require
 from lattices.spaces import Space

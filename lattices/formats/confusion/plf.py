@@ -62,14 +62,7 @@ _SPARSE_NAME = re.compile(r"[^\s,(){}'\"=:]+")
 
 
 def plf_text(lattice: Lattice, losses: Unsupported, probability: bool) -> str:
-    """Return one lattice as text, without its name.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "it's", -0.5), (0, 2, "", -1), (1, 2, "so")], [2])
-    >>> print(plf_text(lattice, Unsupported("plf"), probability=False))
-    ((('it\\'s',-0.5,1),('*EPS*',-1.0,2),),(('so',0.0,1),),)
-    """
+    """Return one lattice as text, without its name."""
     where = f"segment {lattice.id!r}"
     note_losses(lattice, losses, "features")
     try:

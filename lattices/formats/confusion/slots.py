@@ -38,34 +38,18 @@ class SlotError(FormatError):
 
 @dataclass(frozen=True, eq=False)
 class Alternatives:
-    """The alternatives of a confusion network, slot by slot.
+    """The alternatives of a confusion network, slot by slot."""
 
-    Attributes
-    ----------
-    label : int32 column, one entry an alternative
-        The number of its word, 0 for none.
-    probability : float64 column, one entry an alternative
-    bounds : sequence of int
-        Slot ``i`` is the alternatives from ``bounds[i]`` up to ``bounds[i + 1]``.
-    """
-
-    label: IntColumn
-    probability: FloatColumn
+    label: IntColumn  # one entry an alternative; the number of its word, 0 for none
+    probability: FloatColumn  # one entry an alternative
+    # slot ``i`` is the alternatives from ``bounds[i]`` up to ``bounds[i + 1]``
     bounds: Sequence[int]
 
 
 def lattice_of(
     found: Alternatives, vocabulary: Vocabulary, drop_zeros: bool, **rest: Any
 ) -> Lattice:
-    """Return the lattice; ``rest`` is its id, times, references and metadata.
-
-    Examples
-    --------
-    >>> words = Vocabulary(["yes", "no"])
-    >>> found = Alternatives(ints([1, 2, 0, 1]), floats([0.75, 0.25, 1.0, 0.0]), [0, 2, 4])
-    >>> [(path.text, path.score) for path in lattice_of(found, words, True).paths()]
-    [('yes', -0.2876...), ('no', -1.3862...)]
-    """
+    """Return the lattice; ``rest`` is its id, times, references and metadata."""
     sizes = np.diff(found.bounds)
     slot = np.repeat(np.arange(len(sizes)), sizes)
     probability = found.probability
@@ -102,16 +86,6 @@ def list_alternatives(lattice: Lattice, losses: Unsupported, single: bool = Fals
 
     A score of the last state belongs to every path alike; it has no place in a slot and is
     given to ``losses``.
-
-    Examples
-    --------
-    >>> lattice = Lattice.from_arcs([(0, 1, "a", -1.0), (0, 1, "the", 0.0)], [1])
-    >>> list_alternatives(lattice, Unsupported("mesh")).probability.tolist()
-    [1.0, 0.36787944117144233]
-    >>> skipping = Lattice.from_arcs([(0, 1, "a"), (1, 2, "b"), (0, 2, "c")], [2], id="s")
-    >>> list_alternatives(skipping, Unsupported("mesh"))
-    Traceback (most recent call last):
-    lattices.errors.FormatError: mesh holds confusion networks, which segment 's' is not: an arc ...
     """
     where = f"segment {lattice.id!r}"
     problem = _explain_misfit(lattice)

@@ -164,13 +164,7 @@ def _join(tokens: Sequence[str]) -> bool:
 
 
 def separate(token: str) -> list[str]:
-    """Return the features of a token, which are several if all parts between ``;`` are features.
-
-    Examples
-    --------
-    >>> separate("tm=1;lm=-2"), separate("pp_;~,=1"), separate("a=;=1")
-    (['tm=1', 'lm=-2'], ['pp_;~,=1'], ['a=;=1'])
-    """
+    """Return the features of a token, which are several if all parts between ``;`` are features."""
     parts = token.split(";")
     several = all(
         name and finite_number(value) is not None

@@ -524,9 +524,6 @@ def _fill_gaps(column: FloatColumn) -> FloatColumn:
 
 
 def dense_rows(columns: Mapping[str, FloatColumn], rows: int) -> FeatureRows:
-    """Return a sparse matrix that stores every entry: links have the same few fields."""
-    data = np.stack([_fill_gaps(column) for column in columns.values()], axis=1).ravel()
-    width = len(columns)
-    indices = np.tile(np.arange(width, dtype=np.int32), rows)
-    bounds = np.arange(rows + 1, dtype=np.int32) * width
-    return FeatureRows(data, indices, bounds, width)
+    """Return the features of links, which all have the same few fields."""
+    some = [_fill_gaps(column) for column in columns.values()]
+    return FeatureRows.dense(np.stack(some, axis=1) if some else np.empty((rows, 0)))

@@ -27,6 +27,7 @@ from lattices.formats.base import Format, Record, split_words
 from lattices.formats.fields import finite_number, is_whole
 from lattices.options import Option
 from lattices.spaces import Lattice
+from lattices.spaces.features import FeatureRows
 from lattices.vocabulary import Vocabulary
 
 FRAME_RATE = 100.0
@@ -84,8 +85,6 @@ class Sphinx(Format):
             end = len(words)
         final = np.full(len(frames), -np.inf)
         final[end] = 0.0
-        from scipy.sparse import csr_array
-
         return Lattice(
             vocabulary=vocabulary,
             src=ints(src),
@@ -94,7 +93,7 @@ class Sphinx(Format):
             score=floats(acoustic),
             final=floats(final),
             start=tables.initial,
-            features=csr_array(floats(acoustic).reshape(-1, 1)) if acoustic else None,
+            features=FeatureRows.dense(floats(acoustic).reshape(-1, 1)) if acoustic else None,
             feature_names=("acoustic",) if acoustic else (),
             times=floats(np.array(frames, np.float64) / FRAME_RATE),
         )

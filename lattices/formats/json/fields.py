@@ -78,13 +78,7 @@ def _keys_within(rows: Iterable[Any]) -> int:
 
 
 def decode(record: Record, *, pairs: bool = False) -> Any:
-    r"""Return the JSON value of a record, or say what is wrong with it.
-
-    Examples
-    --------
-    >>> decode(Record(b'{"a": [{}], "a": 1}', "", 1, 0), pairs=True)
-    (('a', [()]), ('a', 1))
-    """
+    """Return the JSON value of a record, or say what is wrong with it."""
     text = record.text()
     try:
         value = _PAIRS.decode(text) if pairs else _value(record, text)
@@ -124,13 +118,7 @@ _REQUIRED = object()
 
 
 def take_field(fields: dict[str, Any], key: str, kind: type, default: Any = _REQUIRED) -> Any:
-    """Return a field of exactly this type, or the default when it is absent.
-
-    Examples
-    --------
-    >>> take_field({"start": 3}, "start", int, 0), take_field({}, "start", int, 0)
-    (3, 0)
-    """
+    """Return a field of exactly this type, or the default when it is absent."""
     if default is _REQUIRED and key not in fields:
         raise SpaceError(f"no {key!r} in the object")
     value = fields.get(key, default)
@@ -148,14 +136,7 @@ def strings(fields: dict[str, Any], key: str) -> list[str]:
 
 
 def check_types(values: Sequence[Any], kinds: set[type], what: str) -> None:
-    """Raise SpaceError for the first value that is of none of the types.
-
-    Examples
-    --------
-    >>> check_types([0, True], {int}, "the head of an edge")
-    Traceback (most recent call last):
-    lattices.errors.SpaceError: True for the head of an edge, expected int
-    """
+    """Raise SpaceError for the first value that is of none of the types."""
     if not kinds.issuperset(map(type, values)):
         odd = next(value for value in values if type(value) not in kinds)
         expected = " or ".join(sorted(kind.__name__ for kind in kinds))

@@ -85,25 +85,17 @@ _HUGE = 2**31
 
 @dataclass(frozen=True, eq=False)
 class ArcColumns:
-    """Arcs as columns, with nothing wrong in them.
+    """Arcs as columns, with nothing wrong in them."""
 
-    Attributes
-    ----------
-    src, dst, word : int32 columns, one entry an arc
-        ``word`` is an index into ``words``.
-    score : float64 column, one entry an arc
-    words, names : lists of str
-        In the order of the file.
-    offset, index, value : int32, int32 and float64 columns
-        The features as a sparse matrix with a column for each of ``names``.
-    """
-
+    # one entry an arc; ``word`` is an index into ``words``
     src: IntColumn
     dst: IntColumn
     word: IntColumn
-    score: FloatColumn
+    score: FloatColumn  # one entry an arc
+    # in the order of the file
     words: Sequence[str]
     names: list[str]
+    # the features as a sparse matrix with a column for each of ``names``
     offset: IntColumn
     index: IntColumn
     value: FloatColumn
@@ -114,12 +106,6 @@ class ArcColumns:
 
         All work on single arcs is done by the interpreter's own loops: this is the time it
         takes to read a record.
-
-        Examples
-        --------
-        >>> arcs = ArcColumns.of_lists([[0, 1, "a"], [0, 1, "b", -0.5, {"lm": -1.0}]])
-        >>> arcs.labels(Vocabulary()).tolist(), arcs.score.tolist(), arcs.highest
-        ([1, 2], [0.0, -0.5], 1)
         """
         src, dst, words, scores, rows = _columns(arcs)
         states = *src, *dst
@@ -178,18 +164,10 @@ def _columns(arcs: list[Any]) -> tuple[Sequence[Any], ...]:
 
 
 def arcs_apart(record: Record) -> tuple[dict[str, Any], ArcColumns] | None:
-    r"""Return the fields of a record, ``arcs`` empty, and the arcs; or None if it is unusual.
+    """Return the fields of a record, ``arcs`` empty, and the arcs; or None if it is unusual.
 
     Linear in the length of the record. What is found is what :class:`ArcLists` would find, bit
     by bit.
-
-    Examples
-    --------
-    >>> usual = rb'{"arcs": [[0, 1, "caf\u00e9", -5e-1]], "n": 1}'
-    >>> fields, arcs = arcs_apart(Record(usual, "", 1, 0))
-    >>> fields, arcs.words, arcs.score.tolist()
-    ({'arcs': [], 'n': 1}, ['café'], [-0.5])
-    >>> arcs_apart(Record(b'{"arcs": [[0, 1, "a", NaN]]}', "", 1, 0))
     """
     payload = record.payload
     found = json_arcs(payload)

@@ -88,25 +88,15 @@ ARC_TYPES = {
 
 
 class FoundFst(NamedTuple):
-    """One FST within bytes.
-
-    Attributes
-    ----------
-    key : str
-    layout : Layout
-    start, states : int
-        The start state, -1 if there is none, and how many states there are.
-    tables : tuple of int
-        Where symbol tables begin; the last one is that of the output side.
-    body, end : int
-        Where the states begin, and the place behind the last one.
-    """
+    """One FST within bytes."""
 
     key: str
     layout: LatticeLayout
+    # the start state, -1 if there is none, and how many states there are
     start: int
     states: int
-    tables: tuple[int, ...]
+    tables: tuple[int, ...]  # where symbol tables begin; the last one is that of the output side
+    # where the states begin, and the place behind the last one
     body: int
     end: int
 
@@ -119,14 +109,7 @@ class FoundFst(NamedTuple):
 
 
 def read_key(reader: ByteReader, place: int) -> str:
-    """Return the key that begins at a place in the bytes; the reader is then behind its blank.
-
-    Examples
-    --------
-    >>> reader = ByteReader(b"utt-1 ...", "lat.ark")
-    >>> read_key(reader, 0), reader.place
-    ('utt-1', 6)
-    """
+    """Return the key that begins at a place in the bytes; the reader is then behind its blank."""
     blank = reader.data.find(b" ", place, place + _LONGEST_KEY)
     if blank <= place:
         raise reader.error(f"no key before the blank after byte {place}, or no blank")

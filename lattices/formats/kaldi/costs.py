@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lattices._native import FeatureColumns, kaldi_costs, kaldi_frames, kaldi_scores
-from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.arrays import FloatColumn, IntColumn, floats
 from lattices.errors import FormatError
 from lattices.formats.base import BLANKS, Unsupported, note_losses
 from lattices.formats.fields import LABEL_OPTIONS
@@ -39,36 +39,23 @@ _TOLERANCE = 1e-5
 
 
 class Costs(NamedTuple):
-    """The graph and acoustic costs of a lattice, in columns.
+    """The graph and acoustic costs of a lattice, in columns."""
 
-    Attributes
-    ----------
-    graph, acoustic : float64 columns, one entry an arc
-    final_graph, final_acoustic : float64 columns, one entry a state
-        ``inf`` where a path may not end.
-    """
-
+    # one entry an arc
     graph: FloatColumn
     acoustic: FloatColumn
+    # one entry a state; ``inf`` where a path may not end
     final_graph: FloatColumn
     final_acoustic: FloatColumn
 
 
 class KaldiArcs(NamedTuple):
-    """The arcs of a Kaldi lattice, in the order of the file.
+    """The arcs of a Kaldi lattice, in the order of the file."""
 
-    Attributes
-    ----------
-    src, dst : int32 columns, one entry an arc
-    frames : int32 column, one entry an arc
-        The number of transition-ids on it.
-    costs : Costs
-    start : int
-    """
-
+    # one entry an arc
     src: IntColumn
     dst: IntColumn
-    frames: IntColumn
+    frames: IntColumn  # one entry an arc; the number of transition-ids on it
     costs: Costs
     start: int
 
@@ -107,28 +94,12 @@ def lattice_of(
         score=score,
         final=final,
         start=arcs.start,
-        features=_make_feature_matrix(features),
-        final_features=_make_feature_matrix(final_features),
+        features=FeatureRows.dense(features.reshape(-1, 2)),
+        final_features=FeatureRows.dense(final_features.reshape(-1, 2)),
         feature_names=FEATURES,
         times=None if frames is None else floats(frames * shift),
         id=name,
     )
-
-
-#: the columns and offsets of a matrix with two entries in every row, for more rows than any yet
-_two_columns: tuple[IntColumn, IntColumn] = ints([]), ints([0])
-
-
-def _make_feature_matrix(values: FloatColumn) -> FeatureRows:
-    """Return the matrix of two features; all share what says where their values stand."""
-    global _two_columns
-    columns, bounds = _two_columns
-    if len(columns) < len(values):
-        size = 2 * len(values)
-        columns, bounds = ints(np.arange(size) % 2), ints(np.arange(0, size + 1, 2))
-        _two_columns = columns, bounds
-    count = len(values)
-    return FeatureRows(values, columns[:count], bounds[: count // 2 + 1], len(FEATURES))
 
 
 def choose_key(lattice: Lattice, number: int) -> str:

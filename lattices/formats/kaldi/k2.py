@@ -40,7 +40,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
-from lattices.arrays import Array, IntColumn, floats, ints
+from lattices.arrays import Array, IntColumn, chain_arcs, floats, ints
 from lattices.errors import OptionError
 from lattices.formats.base import Format, Record, Unsupported, note_losses, require_kind
 from lattices.formats.fields import (
@@ -272,21 +272,15 @@ class _K2Arcs:
             # nothing leads to the final state any more
             final, states = final[:-1], states - 1
 
-        # an arc of several words is a chain: its first piece has the score, and new
-        # states are between
+        # an arc of several words is a chain, whose first piece has the score
         pieces = np.maximum(counts[kept], 1)
-        leads = np.cumsum(pieces) - pieces
-        first = np.zeros(pieces.sum(), bool)
-        first[leads] = True
-        src = np.where(first, np.repeat(self.src[kept], pieces), states - 1 + np.cumsum(~first))
-        dst = np.roll(src, -1)
-        dst[leads + pieces - 1] = self.dst[kept]
+        src, dst, first = chain_arcs(self.src[kept], self.dst[kept], pieces, states)
         words = np.full(len(first), EPSILON)
         words[np.repeat(counts[kept] > 0, pieces)] = label[np.repeat(kept, counts)]
         return Lattice(
             vocabulary=vocabulary,
-            src=ints(src),
-            dst=ints(dst),
+            src=src,
+            dst=dst,
             label=ints(words),
             score=floats(np.where(first, np.repeat(self.score[kept], pieces), 0.0)),
             final=floats(np.append(final, np.full(np.count_nonzero(~first), -np.inf))),

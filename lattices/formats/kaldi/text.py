@@ -73,38 +73,25 @@ EMPTY_LINE = re.compile(rb"\n[ \t\v\f\r]*\n")
 
 
 class KaldiText(NamedTuple):
-    """What the native reader says of the lines of one lattice.
+    """What the native reader says of the lines of one lattice."""
 
-    Attributes
-    ----------
-    problem, line : int
-        What is wrong, 0 for nothing, and how many lines below the key.
-    compact : bool
-        Whether it is a CompactLattice.
-    start : int
-    src, dst, frames, graph, acoustic, label : columns, one entry an arc
-        ``label`` is an index into ``labels``.
-    final_graph, final_acoustic : columns, one entry a state
-    labels : list of bytes
-        Each once, in the order of the file.
-    label_line : column
-        The line of the first arc with a label.
-    """
-
+    # what is wrong, 0 for nothing, and how many lines below the key
     problem: int
     line: int
-    compact: bool
+    compact: bool  # whether it is a CompactLattice
     start: int
+    # one entry an arc; ``label`` is an index into ``labels``
     src: Array
     dst: Array
     frames: Array
     graph: Array
     acoustic: Array
+    # one entry a state
     final_graph: Array
     final_acoustic: Array
     label: Array
-    labels: list[bytes]
-    label_line: Array
+    labels: list[bytes]  # each once, in the order of the file
+    label_line: Array  # the line of the first arc with a label
 
 
 class KaldiArchive(Format):

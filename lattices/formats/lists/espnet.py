@@ -27,17 +27,10 @@ _SCORE = re.compile(r"\s*(?:tensor\()?([^(),\s]+)(?:,[^()]*)?\)?\s*")
 
 @dataclass(frozen=True)
 class EspnetRecord(Record):
-    """The first hypothesis of an utterance, and those of the other directories.
+    """The first hypothesis of an utterance, and those of the other directories."""
 
-    Attributes
-    ----------
-    others : tuple of bytes
-        The lines of the next hypotheses, without the id.
-    scores : tuple of bytes
-        The scores of all of them, without the id; empty where there is no file of scores.
-    """
-
-    others: tuple[bytes, ...] = ()
+    others: tuple[bytes, ...] = ()  # the lines of the next hypotheses, without the id
+    # the scores of all of them, without the id; empty where there is no file of scores
     scores: tuple[bytes, ...] = ()
 
 

@@ -123,9 +123,7 @@ def _native_list(found: tuple[Any, ...], vocabulary: Vocabulary) -> NBest | None
         return None
     matrix = None
     if names:
-        column = ints(np.tile(np.arange(len(names), dtype=np.int32), len(score)))
-        bounds = ints(np.arange(0, len(value) + 1, len(names), dtype=np.int32))
-        matrix = FeatureRows(value, column, bounds, len(names))
+        matrix = FeatureRows.dense(value.reshape(-1, len(names)))
     return NBest(
         vocabulary=vocabulary,
         label=ints(np.array(vocabulary.add_all(words), np.int32)[word]),
@@ -187,13 +185,7 @@ def _number(text: str) -> float:
 
 
 def _features(text: str) -> dict[str, float]:
-    """Return the features of one hypothesis by name.
-
-    Examples
-    --------
-    >>> _features("lm= -4 tm: 1 2 wp=-3")
-    {'lm': -4.0, 'tm_0': 1.0, 'tm_1': 2.0, 'wp': -3.0}
-    """
+    """Return the features of one hypothesis by name."""
     unnamed: list[float] = []
     values: dict[str, list[float]] = {}
     current = unnamed

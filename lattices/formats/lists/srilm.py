@@ -45,6 +45,7 @@ from lattices.formats.base import Format, Record
 from lattices.formats.fields import number_column
 from lattices.options import Option
 from lattices.spaces import NBest
+from lattices.spaces.features import FeatureRows
 from lattices.vocabulary import Vocabulary
 
 #: Natural logarithms in one bytelog.
@@ -95,8 +96,6 @@ class SrilmNBest(Format):
 
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> NBest:
         """Return the list, in time linear in its length."""
-        from scipy.sparse import csr_array
-
         dropped = frozenset() if options.get("tags") == "keep" else TAGS
         found = _List(record)
         weights = found.weights(options)
@@ -109,7 +108,7 @@ class SrilmNBest(Format):
             label=ints(vocabulary.add_all(texts)),
             offset=ints(np.cumsum([0, *map(len, words)])),
             score=floats(matrix @ [weights[name] for name in names]),
-            features=csr_array(matrix),
+            features=FeatureRows.dense(matrix),
             feature_names=tuple(names),
             metadata={"weights": weights},
         )

@@ -34,7 +34,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from lattices.arrays import FloatColumn, IntColumn, floats, ints
+from lattices.arrays import FloatColumn, IntColumn, chain_arcs, floats, ints
 from lattices.errors import FormatError
 from lattices.formats.base import BLANKS, Format, Record, group_lines, split_words
 from lattices.formats.fields import finite_number
@@ -270,28 +270,17 @@ def _chains(
     src, dst, final = hypotheses.graph()
     features, feature_names = hypotheses.features()
     length = np.array([max(1, len(phrase)) for phrase in phrases], np.int64)
-    stop = np.cumsum(length)
-    arcs = int(stop[-1]) if len(stop) else 0
-    first = stop - length
-    # the k-th arc of a chain leads to the k-th of its inner states, the last one to its head
-    inside = np.ones(arcs, bool)
-    inside[stop - 1] = False
-    heads = np.empty(arcs, np.int64)
-    heads[inside] = len(final) + np.arange(int(inside.sum()))
-    heads[stop - 1] = dst
-    tails = np.empty(arcs, np.int64)
-    tails[1:] = heads[:-1]
-    tails[first] = src
-    scores = np.zeros(arcs)
+    tails, heads, first = chain_arcs(src, dst, length, len(final))
+    scores = np.zeros(len(first))
     scores[first] = hypotheses.transitions()
-    ends = np.append(final, np.full(int(inside.sum()), -np.inf))
+    ends = np.append(final, np.full(np.count_nonzero(~first), -np.inf))
     if features is not None:
         bounds = np.concatenate([[0], np.repeat(features.indptr[1:], length)])
         features = FeatureRows(features.data, features.indices, bounds, len(feature_names))
     return Lattice(
         vocabulary=vocabulary,
-        src=ints(tails),
-        dst=ints(heads),
+        src=tails,
+        dst=heads,
         label=ints(vocabulary.add_all(chain.from_iterable(phrase or ("",) for phrase in phrases))),
         score=floats(scores),
         final=floats(ends),

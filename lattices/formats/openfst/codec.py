@@ -93,15 +93,7 @@ class DecodedFst(FstColumns):
 
 
 def with_labels(columns: FstColumns, numbers: IntColumn) -> FstColumns:
-    """Return an acceptor with other numbers for its labels, and arcs sorted by them.
-
-    Examples
-    --------
-    >>> fst = FstColumns([0, 0], [2, 1], [2, 1], [0.5, 0.25], [1, 1], [np.inf, 0.0])
-    >>> found = with_labels(fst, np.array([0, 7, 5]))
-    >>> found.ilabel.tolist(), found.weight.tolist()
-    ([5, 7], [0.5, 0.25])
-    """
+    """Return an acceptor with other numbers for its labels, and arcs sorted by them."""
     label = numbers[columns.ilabel]
     order = np.lexsort((label, columns.src))
     return FstColumns(
@@ -256,14 +248,6 @@ def encode(
     Arcs leave a state in the order in which they are given. Weights of ``standard`` and
     ``log`` are stored in single precision (a relative error of 6e-8), those of ``log64``
     in double. Costs O(states + arcs), and a sort if the arcs are not grouped by source.
-
-    Examples
-    --------
-    >>> columns = FstColumns(src=[0], ilabel=[5], olabel=[5], weight=[0.5], dst=[1],
-    ...                      final=[float("inf"), 0.0])
-    >>> data = encode(columns)
-    >>> len(data), decode(data).weight.tolist()
-    (106, [0.5])
     """
     if arc_type not in WEIGHT_TYPES:
         raise OptionError(f"arc_type={arc_type!r}, expected one of {', '.join(WEIGHT_TYPES)}")

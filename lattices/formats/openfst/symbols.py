@@ -26,17 +26,9 @@ BLANK_SET = frozenset(" \t\n\v\f\r")
 
 
 def read_symbols(path: PathLike) -> SymbolTable:
-    r"""Return the symbols of a table by number; read once for as long as the file is the same.
+    """Return the symbols of a table by number; read once for as long as the file is the same.
 
     Of two symbols with one number, and of two numbers for one symbol, the first counts.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "words.syms")
-    >>> _ = file.write_text("<eps> 0\nthe\t1\n")
-    >>> read_symbols(file)
-    {0: '<eps>', 1: 'the'}
     """
     name = os.fspath(path)
     try:
@@ -76,13 +68,6 @@ def extend_symbols(path: PathLike, words: Iterable[str]) -> dict[str, int]:
 
     Numbers that are in the file stay what they are, so that any number of lattices, of any
     number of vocabularies, can be written with one table.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "words.syms")
-    >>> extend_symbols(file, ["the", "cat"]), extend_symbols(file, ["cat", "dog"])
-    ({'the': 1, 'cat': 2}, {'cat': 2, 'dog': 3})
     """
     table = dict(read_symbols(path)) if os.path.exists(path) else {EPSILON: EPSILON_NAME}
     numbers = {symbol: number for number, symbol in table.items()}

@@ -38,16 +38,6 @@ class References:
     ----------
     guessed : bool
         Whether the layout was not given, but is found by what is in the files.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "text")
-    >>> _ = file.write_text("utt1 a small house\\nutt2\\n")
-    >>> references = read_references([file])
-    >>> references.get("utt2", 0), references.get("utt1", 1), references.layout
-    (('',), ('a small house',), 'kaldi')
-    >>> references.finish(2)
     """
 
     def __init__(

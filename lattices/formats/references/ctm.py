@@ -13,15 +13,7 @@ from lattices.formats.references.nist import NO_CONFIDENCE, TimedWord
 
 
 def ctm_lines(id: str, words: Iterable[TimedWord], channel: str = "1") -> str:
-    r"""Return the words of a segment as lines of a ctm; none for a segment without words.
-
-    Examples
-    --------
-    >>> words = [TimedWord("the", 0.0, 0.25, 0.622459), TimedWord("cat", 0.25, 0.75)]
-    >>> print(ctm_lines("s1", words), end="")
-    s1 1 0.000 0.250 the 0.622459
-    s1 1 0.250 0.500 cat NA
-    """
+    """Return the words of a segment as lines of a ctm; none for a segment without words."""
     rows = list(words)
     for text in (id, channel, *(row.word for row in rows)):
         if not text or any(blank in text for blank in BLANKS):

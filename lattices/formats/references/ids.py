@@ -91,17 +91,7 @@ _WIDTH = re.compile(r"0?[1-9][0-9]?d?")
 
 
 class IdTemplate:
-    """How an id is made of the fields of a line.
-
-    Examples
-    --------
-    >>> template = IdTemplate("{file}_{begin_cs:06}")
-    >>> template.format({"file": "sw1", "begin_cs": 1234})
-    'sw1_001234'
-    >>> IdTemplate("{file.name}")
-    Traceback (most recent call last):
-    lattices.errors.OptionError: id template '{file.name}': no field 'file.name', expected ...
-    """
+    """How an id is made of the fields of a line."""
 
     def __init__(self, template: str) -> None:
         def wrong(problem: str) -> OptionError:
@@ -141,13 +131,7 @@ class IdTemplate:
 
 
 def strip_speaker(id: str) -> str:
-    """Return an id without the speaker in front, or nothing if there is none.
-
-    Examples
-    --------
-    >>> strip_speaker("84-121123-84-121123-0001"), strip_speaker("84-121123-0001")
-    ('84-121123-0001', '')
-    """
+    """Return an id without the speaker in front, or nothing if there is none."""
     for place in range(len(id) // 2, 0, -1):
         if id[place] == "-" and id.startswith(id[:place], place + 1):
             return id[place + 1 :]

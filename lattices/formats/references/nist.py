@@ -46,18 +46,11 @@ from lattices.spaces import Lattice
 
 
 class TranscriptAlternatives(NamedTuple):
-    """The sentences of a transcript, as an automaton.
+    """The sentences of a transcript, as an automaton."""
 
-    Attributes
-    ----------
-    arcs : tuple of (int, int, str)
-        From where, to where, and the word; states are in topological order, from 0.
-    states : int
-        How many; the last one is final.
-    """
-
+    # from where, to where, and the word; states are in topological order, from 0
     arcs: tuple[tuple[int, int, str], ...]
-    states: int
+    states: int  # how many; the last one is final
 
     def lattice(self, id: str) -> Lattice:
         """Return the lattice; all of its scores are 0."""
@@ -68,15 +61,7 @@ Transcript: TypeAlias = "str | TranscriptAlternatives"
 
 
 class Transcriber:
-    """A transcript in the making, from texts or word by word.
-
-    Examples
-    --------
-    >>> transcriber = Transcriber()
-    >>> transcriber.add_text("yes { um / { uh / @ } huh } (so)")
-    >>> sorted(path.text for path in transcriber.result().lattice("").paths())
-    ['yes huh', 'yes huh so', 'yes uh huh', 'yes uh huh so', 'yes um', 'yes um so']
-    """
+    """A transcript in the making, from texts or word by word."""
 
     def __init__(self) -> None:
         self._arcs: list[tuple[int, int, str]] = []
@@ -368,16 +353,7 @@ class TimedWord(NamedTuple):
 def read_timed_words(
     file: TranscriptLines, template: IdTemplate | None = None
 ) -> dict[str, list[TimedWord]]:
-    """Return the words of a ctm by the ids of their segments, in the order of their begins.
-
-    Examples
-    --------
-    >>> lines = TranscriptLines("hyp.ctm", ["s1 A 0.5 0.25 cat 0.75", "s1 A 0.0 0.5 the"])
-    >>> for word in read_timed_words(lines)["s1"]:
-    ...     print(*word)
-    the 0.0 0.5 None
-    cat 0.5 0.75 0.75
-    """
+    """Return the words of a ctm by the ids of their segments, in the order of their begins."""
     found: dict[str, list[TimedWord]] = {}
     for name, pieces in _ctm_pieces(file, template).items():
         words = found.setdefault(name, [])

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import lattices
+from decoding import compare_choices
 from decoding.cli.output.choices import NAMES
+from fstmetrics import BLEU
 from tests.decoding.cli.commandline import CAT, cats, command, lattice_line
 
 run = command("choices")
@@ -59,6 +62,29 @@ def test_all_formats_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[
     lines = [line for line in shown["markdown"].splitlines() if line.startswith("|")]
     assert len(lines) == 13
     assert {line.count("|") for line in lines} == {6}
+
+
+def test_differences_with_their_intervals(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What Python says of them, and in files for programs the scores with theirs as well."""
+    lines = [lattice_line(f"s{n}", CAT, [["the cat", "a hat"][n % 2]]) for n in range(8)]
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    argv = [tmp_path / "a.jsonl", "--metric", "bleu:order=1", "--intervals", "--samples", "50"]
+    assert run(*argv, "--differences", "--choose", "oracle") == 0
+    first, second, *_ = capsys.readouterr().out.splitlines()[1:]
+    spaces = list(lattices.read(tmp_path / "a.jsonl"))
+    found = compare_choices(
+        spaces, [BLEU(order=1)], [space.references for space in spaces], choose=["oracle"]
+    )
+    [(estimate,), *_], [(one,), *_] = found.estimates(samples=50), found.differences(samples=50)
+    assert first.split("  ")[-1].strip() == str(estimate)
+    p = f"(p {one.p_value:.3f})"
+    assert second.split("  ")[-1].strip() == f"{one.effect:+.4f} {one.interval} {p}"
+    assert run(*argv, "--differences", "--format", "csv") == 0
+    row = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))[1]
+    assert float(row["difference_low"]) == one.interval.low
+    assert float(row["low"]) == found.estimates(samples=50)[1][0].interval.low
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -120,7 +146,6 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--choose", "best"], "argument --choose"),
         (["--plot", "-"], "--plot is a file"),
         (["--plot", "x.gif"], "a picture ends in"),
-        (["--intervals", "--differences"], "not allowed with argument"),
     ):
         assert run(path, *options, "-o", tmp_path / "out") == 2
         assert message in capsys.readouterr().err

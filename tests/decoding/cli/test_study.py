@@ -490,7 +490,7 @@ def test_disagreements(systems, refs, by_segment, capsys: pytest.CaptureFixture[
         assert run("study", *argv, "--threshold", 9, "--format", form) == 0
     assert "0 of 12 segments" in capsys.readouterr().out
     assert run("study", *argv[:-3], "--threshold", 1) == 2
-    assert "1 metrics, expected two" in capsys.readouterr().err
+    assert "expected two different metrics, not 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("argv", [["study"], ["study", "sweep"], ["study", "nothing"]])

@@ -95,10 +95,11 @@ def test_choices_are_shown_where_there_are_some(
     window.open(demo)
     assert window.run("return document.querySelector('#choices').hidden")
     folder = sample_data()
-    some = sorted(folder.glob("*.slf.gz"))[0]
-    argv = [some, "--refs", folder / "refs.txt", "--metric", "wer", "bleu"]
+    some = sorted(folder.glob("*.slf.gz"))[:2]
+    argv = [*some, "--refs", folder / "refs.txt", "--metric", "wer", "bleu"]
     written, page = tmp_path / "choices.json", tmp_path / "r.html"
-    assert command("choices")(*argv, "-q", "--format", "json", "-o", written) == 0
+    more = ["--intervals", "--differences", "--samples", "50"]
+    assert command("choices")(*argv, "-q", *more, "--format", "json", "-o", written) == 0
     assert command("report")(*argv, "-q", "--choices", written, "-o", page) == 0
     window.open(page)
     assert not window.run("return document.querySelector('#choices').hidden")
@@ -106,6 +107,10 @@ def test_choices_are_shown_where_there_are_some(
     rows = window.texts("#choices tbody tr")
     assert rows[0].startswith("1-best")
     assert any(row.startswith("MBRwhole (edit)WER") for row in rows)
+    effects = window.texts("#choices tbody .effect")
+    assert len(effects) == 2 * (len(rows) - 1)
+    assert all("p" in each for each in effects)
+    assert "–" in window.texts("#choices tbody td .hint")[0]
 
 
 def test_nothing_is_asked_of_a_network(window: Browser, demo: Path) -> None:

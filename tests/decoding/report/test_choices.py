@@ -26,8 +26,24 @@ def test_a_page_has_what_the_command_has_written(tmp_path: Path) -> None:
         each["score"] for each in content
     ]
     assert (shown["rows"][0]["label"], shown["rows"][0]["own"]) == ("1-best", None)
+    assert {*map(str, shown["rows"][1]["intervals"] + shown["rows"][1]["effects"])} == {"None"}
     assert run("report", spaces, *metrics, "-o", page) == 0
     assert unpacked(page.read_bytes())["report"]["choices"] is None
+
+
+def test_intervals_and_differences_are_those_of_the_command(tmp_path: Path) -> None:
+    spaces, written = cats(tmp_path / "a.jsonl"), tmp_path / "c.json"
+    asked = ["--metric", "wer", "--intervals", "--differences", "--samples", "20"]
+    assert run("choices", spaces, *asked, "--format", "json", "-o", written) == 0
+    first, *others = read_choices(str(written))["rows"]
+    content = json.loads(written.read_text())["choices"]
+    assert first["effects"] == [None]
+    for row, each in zip([first, *others], content, strict=True):
+        assert row["intervals"] == [[each["low"], each["high"]]]
+    for row, each in zip(others, content[1:], strict=True):
+        ends = [each["difference_low"], each["difference_high"]]
+        effect = {"effect": each["difference"], "interval": ends, "p": each["p_value"]}
+        assert row["effects"] == [effect]
 
 
 @pytest.mark.parametrize(

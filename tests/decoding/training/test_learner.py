@@ -11,11 +11,12 @@ from decoding.training.learner import TrainingWarning
 from decoding.training.learners import LEARNERS
 from decoding.training.loop import DecoderLoop
 from decoding.training.mert import MERT
+from decoding.training.pro import PRO
 from fstmetrics import BLEU, WER
 from fstmetrics.contract import quality
 from lattices.algorithms import best
 from lattices.errors import OptionError
-from tests.decoding.training.learner_laws import UNIFORM, Counter, noisy
+from tests.decoding.training.learner_laws import BIGRAMS, UNIFORM, Counter, noisy
 
 #: for short fits
 SHORT = {
@@ -163,3 +164,29 @@ def test_a_loop_chooses_by_what_is_held_out(tmp_path):
     assert made().run(references, WER(), dev=dev, checkpoint=tmp_path / "run") == weights
     with pytest.raises(OptionError, match="has other spaces held out"):
         made().run(references, WER(), checkpoint=tmp_path / "run")
+
+
+def test_a_function_sees_every_round_and_may_end_the_fit(tmp_path):
+    spaces, references = noisy("lattice")
+    rounds = []
+    whole = PRO(start=UNIFORM, rounds=4).fit(spaces, references, BIGRAMS, on_round=rounds.append)
+    assert rounds == list(whole.history)
+
+    path = tmp_path / "run.json"
+    short = PRO(start=UNIFORM, rounds=4).fit(
+        spaces, references, BIGRAMS, checkpoint=path, on_round=lambda each: each.number == 2
+    )
+    assert [each.weights for each in short.history] == [each.weights for each in rounds[:2]]
+    assert short.finished
+    assert short.weights == short.chosen.weights
+    assert PRO.load(path).weights == short.weights
+    assert PRO.load(path).finished
+
+    def fail(each):
+        raise RuntimeError("no more")
+
+    learner = PRO(start=UNIFORM, rounds=4)
+    with pytest.raises(RuntimeError, match="no more"):
+        learner.fit(spaces, references, BIGRAMS, on_round=fail)
+    assert len(learner.history) == 1
+    assert learner.fit(spaces, references, BIGRAMS).weights == whole.weights

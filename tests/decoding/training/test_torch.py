@@ -6,18 +6,22 @@ import doctest
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
 from decoding.training import torch as losses  # noqa: E402
+from decoding.training.hope_fear import hope_fears  # noqa: E402
+from decoding.training.risk.batch import RiskBatch  # noqa: E402
 from decoding.training.risk.expected import risk  # noqa: E402
 from decoding.training.risk.problem import RiskProblem  # noqa: E402
 from decoding.training.torch import (  # noqa: E402
     lattice_risk,
     list_errors,
+    mbr_loss,
     mwer_loss,
+    perceptron_loss,
     softmax_margin_loss,
 )
 from fstmetrics import BLEU, CER, GRR, TBLEU, WER  # noqa: E402
@@ -373,3 +377,289 @@ def test_the_examples_run(function):
     results = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(found)
     assert results.failed == 0
     assert results.attempted == len(found.examples)
+
+
+def batch_of(spaces, metric=None, **options):
+    """A batch of spaces, the metric against a reference that some of them can say."""
+    assume(any(len(space.score) for space in spaces))
+    metric = metric or WER()
+    texts = [[" ".join(best(space).tokens)] for space in spaces]
+    return RiskBatch(spaces, [metric.against(some) for some in texts[1:] + texts[:1]], **options)
+
+
+BATCHES = st.lists(
+    st.one_of(
+        small_lattices(features=True),
+        small_lattices(features=True).map(
+            lambda lattice: NBest.from_hypotheses(
+                lattice.paths(), feature_names=lattice.feature_names
+            )
+        ),
+        small_forests(features=True),
+    ),
+    min_size=1, max_size=3,
+)  # fmt: skip
+
+
+def packed_inputs(batch, seed=0):
+    """Scores, final scores and weights in general position."""
+    rng = np.random.default_rng(seed)
+    sizes = {"scores": sum(batch.sizes), "finals": batch.num_finals, "weights": len(batch.names)}
+    return {
+        name: torch.tensor(rng.normal(size=size), requires_grad=True)
+        for name, size in sizes.items()
+        if size
+    }
+
+
+LOSSES = {
+    "risk": lattice_risk,
+    "k-best": lambda *args, **rest: lattice_risk(*args, estimator="kbest", k=2, **rest),
+    "softmax-margin": softmax_margin_loss,
+    "perceptron": perceptron_loss,
+    "perceptron, hope": lambda *args, **rest: perceptron_loss(*args, towards="hope", **rest),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@settings(max_examples=25, deadline=None)
+@given(BATCHES, st.integers(0, 3))
+def test_batches_pass_gradcheck_in_scores_finals_and_weights(name, spaces, seed):
+    batch = batch_of(spaces, workers=2)
+    given_inputs = packed_inputs(batch, seed)
+    names = list(given_inputs)
+
+    def loss(*tensors):
+        rest = dict(zip(names, tensors, strict=True))
+        return LOSSES[name](rest.pop("scores"), batch, **rest)
+
+    # slopes of maxima jump where paths tie; small steps from scores in general position do not
+    assert torch.autograd.gradcheck(loss, tuple(given_inputs.values()), eps=1e-7, atol=1e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(BATCHES, METRICS, st.sampled_from(["risk", "softmax-margin", "perceptron"]))
+def test_a_batch_is_its_spaces_one_by_one(spaces, metric, name):
+    batch = batch_of(spaces, metric)
+    tensors = packed_inputs(batch)
+    tensors.pop("weights", None)
+    losses_ = LOSSES[name](tensors["scores"], batch, finals=tensors.get("finals"))
+    losses_.sum().backward()
+    at = end = 0
+    for problem, size, value in zip(batch.problems, batch.sizes, losses_.tolist(), strict=True):
+        score = tensors["scores"][at : at + size].detach().requires_grad_()
+        rest = {}
+        if isinstance(problem.space, Lattice):
+            states = problem.space.num_states
+            rest["finals"] = tensors["finals"][end : end + states].detach().requires_grad_()
+            end += states
+        one = LOSSES[name](score, problem.space, problem.evaluator, **rest)
+        one.backward()
+        assert one.item() == value
+        assert score.grad.tolist() == tensors["scores"].grad[at : at + size].tolist()
+        at += size
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(small_lattices(), min_size=1, max_size=3))
+def test_the_perceptron_loss_is_that_of_enumeration(lattices):
+    batch = batch_of(lattices)
+    scores = packed_inputs(batch)["scores"]
+    found = perceptron_loss(scores, batch)
+    at = 0
+    for problem, size, value in zip(batch.problems, batch.sizes, found.tolist(), strict=True):
+        own = scores[at : at + size].detach().numpy()
+        at += size
+        lattice = problem.space.replaced(score=own)
+        paths = list(lattice.paths())
+        metric = [problem.evaluator.score(path.tokens) for path in paths]
+        target = max(
+            path.score for path, each in zip(paths, metric, strict=True) if each == min(metric)
+        )
+        assert value == pytest.approx(max(path.score for path in paths) - target, abs=1e-9)
+
+
+def test_samples_are_unbiased_and_bleu_names_its_estimator():
+    lattice = Lattice.from_arcs([(0, 1, "a"), (0, 1, "b"), (1, 2, "c"), (1, 2, "d")], finals=[2])
+    scores = torch.tensor([0.3, -0.2, 0.1, 0.5], dtype=torch.float64, requires_grad=True)
+    evaluator = WER().against(["a c"])
+    exact = lattice_risk(scores, lattice, evaluator)
+    drawn = torch.stack(
+        [
+            lattice_risk(scores, lattice, evaluator, estimator="samples", samples=50, seed=seed)
+            for seed in range(200)
+        ]
+    )
+    assert drawn.mean().item() == pytest.approx(exact.item(), abs=0.01)
+    (slope,) = torch.autograd.grad(exact, scores)
+    (estimated,) = torch.autograd.grad(drawn.mean(), scores)
+    assert estimated.tolist() == pytest.approx(slope.tolist(), abs=0.01)
+    bleu = BLEU(order=2, smooth="add-k").against(["a c"])
+    with pytest.raises(OptionError, match="no machine"):
+        lattice_risk(scores, [lattice], [bleu])
+    # four paths: the four best are all
+    by_list = lattice_risk(scores, lattice, bleu, estimator="kbest", k=4)
+    judge = risk(lattice.replaced(score=scores.detach().numpy()), bleu, beyond="k-best", k=4)
+    assert by_list.item() == pytest.approx(judge.expected)
+
+
+def test_padded_scores_offsets_and_features():
+    lattices = [
+        Lattice.from_arcs([(0, 1, "a", 0.0, {"x": 1.0}), (0, 1, "b", 0.0, {"y": 2.0})], finals=[1]),
+        Lattice.from_arcs([(0, 1, "a", 0.0, {"y": 1.0})], finals=[1]),
+    ]
+    evaluators = [WER().against(["a"])] * 2
+    padded = torch.tensor([[0.5, -0.5], [1.0, torch.nan]], requires_grad=True)
+    mask = torch.tensor([[True, True], [True, False]])
+    found = lattice_risk(padded, lattices, evaluators, mask=mask)
+    packed = torch.tensor([0.5, -0.5, 1.0], requires_grad=True)
+    same = lattice_risk(packed, lattices, evaluators, offsets=torch.tensor([0, 2, 3]))
+    assert found.tolist() == same.tolist()
+    assert found.dtype == torch.float32
+    found.sum().backward()
+    assert padded.grad[1].tolist() == [0.0, 0.0]
+    weights = torch.tensor([0.5, -0.25], dtype=torch.float64, requires_grad=True)
+    alone = lattice_risk(None, lattices, evaluators, weights=weights)
+    assert alone.tolist() == pytest.approx(same.tolist())
+    alone.sum().backward()
+    assert weights.grad.tolist() == pytest.approx(
+        risk(lattices[0], evaluators[0], {"x": 0.5, "y": -0.25}).gradient.tolist()
+    )
+    for wrong, message in (
+        ({"offsets": [0, 1, 3]}, "offsets that do not fit the spaces, from number 1 on"),
+        ({"offsets": [0, 2]}, "2 offsets up to 2, expected 3 up to 3"),
+        ({"mask": mask}, "a mask of shape"),
+        ({"weights": weights[:1]}, "weights of shape"),
+        ({"workers": 0}, "at least 1 worker"),
+        ({"estimator": "beam"}, "estimator is one of exact, kbest, samples"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            lattice_risk(packed, lattices, evaluators, **wrong)
+    with pytest.raises(TypeError, match="no option final"):
+        lattice_risk(packed, lattices, evaluators, final=packed)
+    with pytest.raises(OptionError, match="takes scores, or weights"):
+        lattice_risk(None, lattices, evaluators)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_no_loss_is_differentiated_twice(name):
+    lattice = Lattice.from_arcs([(0, 1, "a", 0.0, {"x": 1.0}), (0, 1, "b")], finals=[1])
+    batch = RiskBatch([lattice] * 2, [WER().against(["a"])] * 2)
+    for inputs in (
+        {"scores": torch.tensor([0.1, 0.2, 0.3, -0.4], requires_grad=True)},
+        {"scores": None, "weights": torch.tensor([0.5], requires_grad=True)},
+    ):
+        scores, *rest = inputs.values()
+        value = LOSSES[name](scores, batch, **({"weights": rest[0]} if rest else {})).sum()
+        wanted = rest[0] if rest else scores
+        (slope,) = torch.autograd.grad(value, wanted, create_graph=True)
+        with pytest.raises(RuntimeError, match="cannot be differentiated twice"):
+            slope.sum().backward()
+
+
+def test_mbr_passes_gradcheck_and_is_the_expected_error():
+    rng = np.random.default_rng(0)
+    log_probs = torch.tensor(rng.normal(size=(2, 3)), requires_grad=True)
+    evidence = torch.tensor(rng.normal(size=(2, 4)), requires_grad=True)
+    errors = torch.tensor(rng.random(size=(2, 3, 4)))
+    errors[1, 2], errors[0, :, 3] = torch.nan, torch.nan
+    mask = torch.tensor([[True] * 3, [True, True, False]])
+    known = torch.tensor([[True, True, True, False], [True] * 4])
+
+    def loss(one, other):
+        return mbr_loss(one, errors, mask, evidence=other, evidence_mask=known, temperature=0.5)
+
+    assert torch.autograd.gradcheck(loss, (log_probs, evidence))
+    total = 0.0
+    for row in range(2):
+        some = [place for place in range(3) if mask[row, place]]
+        judges = [place for place in range(4) if known[row, place]]
+        p = np.exp(2.0 * log_probs.detach().numpy()[row, some])
+        q = np.exp(evidence.detach().numpy()[row, judges])
+        matrix = errors[row].numpy()[np.ix_(some, judges)]
+        total += p @ matrix @ q / p.sum() / q.sum() / 2
+    assert loss(log_probs, evidence).item() == pytest.approx(total)
+    # one sentence of evidence is a reference
+    single = errors[:, :2, :1]
+    assert mbr_loss(log_probs[:, :2], single).item() == pytest.approx(
+        mwer_loss(log_probs[:, :2], single[:, :, 0], subtract_mean=False).item()
+    )
+    with pytest.raises(OptionError, match="expected batch x k x m"):
+        mbr_loss(log_probs, errors[0])
+    with pytest.raises(OptionError, match=r"errors\[1, 2, 0\] is nan"):
+        mbr_loss(log_probs, errors, evidence_mask=known)
+
+
+def test_weights_may_be_tensors():
+    lattice = Lattice.from_arcs(
+        [(0, 1, "a", 0.0, {"x": 1.0}), (0, 1, "b", 0.0, {"y": 2.0})], finals=[1]
+    )
+    weights = torch.tensor([0.5, 1.0], requires_grad=True)
+    assert lattice.reweighted(weights).score.tolist() == [0.5, 2.0]
+    evaluator = WER().against(["a"])
+    (found,) = hope_fears([lattice], [evaluator], weights)
+    (other,) = hope_fears([lattice], [evaluator], {"x": 0.5, "y": 1.0})
+    for name in ("hope", "fear", "oracle", "best"):
+        one, same = getattr(found, name), getattr(other, name)
+        assert (one.text, one.score, one.hypothesis.score) == (
+            same.text, same.score, same.hypothesis.score,
+        )  # fmt: skip
+
+
+def confusable(segments, seed):
+    """Lattices of five slots with two words each, and which of them was said.
+
+    Of each pair of words, one is right where the word before is its partner: the arcs' own scores
+    are noise, and a bag of word pairs tells.
+    """
+    rng = np.random.default_rng(seed)
+    spaces, references = [], []
+    for _ in range(segments):
+        arcs, said = [], []
+        for slot in range(5):
+            right = int(rng.integers(4))
+            wrong = 4 + int(rng.integers(4))
+            said.append(f"w{right}")
+            for word in (right, wrong):
+                arcs.append((slot, slot + 1, f"w{word}", float(rng.normal())))
+        spaces.append(Lattice.from_arcs(arcs, finals=[5]))
+        references.append([" ".join(said)])
+    return spaces, references
+
+
+@pytest.mark.parametrize("name", ["risk", "softmax-margin", "perceptron", "k-best"])
+def test_a_small_rescorer_beats_its_start_on_held_out_data(name):
+    """A plain loop over packed batches; the rescorer is an embedding of words."""
+    torch.manual_seed(0)
+    embedding = torch.nn.Sequential(torch.nn.Embedding(8, 4), torch.nn.Linear(4, 1)).double()
+    optimiser = torch.optim.Adam(embedding.parameters(), lr=0.1)
+    train, test = confusable(40, seed=1), confusable(40, seed=2)
+
+    def pack(spaces):
+        words = [int(space.vocabulary.word(each)[1:]) for space in spaces for each in space.label]
+        own = np.concatenate([space.score for space in spaces])
+        return torch.tensor(words), torch.tensor(own)
+
+    def error_rate(spaces, references):
+        words, own = pack(spaces)
+        scores = (own + embedding(words)[:, 0]).detach().numpy()
+        at, rows = 0, []
+        for space, texts in zip(spaces, references, strict=True):
+            rescored = space.replaced(score=scores[at : at + space.num_arcs])
+            at += space.num_arcs
+            rows.append(WER().against(texts).stats(best(rescored).tokens))
+        return WER().score(sum(rows))
+
+    before = error_rate(*test)
+    evaluators = [WER().against(texts) for texts in train[1]]
+    for _ in range(15):
+        for at in range(0, 40, 10):
+            spaces = train[0][at : at + 10]
+            words, own = pack(spaces)
+            batch = RiskBatch(spaces, evaluators[at : at + 10])
+            loss = LOSSES[name](own + embedding(words)[:, 0], batch).mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    assert before > 0.3
+    assert error_rate(*test) < before - 0.25

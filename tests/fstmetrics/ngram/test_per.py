@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from fstmetrics import PER, WER, corpus_score, parse_metric
 from fstmetrics.testing import check_metric
-from lattices import Lattice, OptionError
+from lattices import Hypothesis, Lattice, NBest, OptionError
 from tests.strategies import sentences
 
 
@@ -36,6 +37,15 @@ def test_the_best_reference_counts_and_the_corpus_is_pooled():
     assert corpus_score(PER(), ["a", "x"], [["a b c"], ["x"]]) == 2 / 4
     assert corpus_score(PER(), ["a", "x"], [[""], ["x"]]) == 1.0
     assert parse_metric("per") == PER()
+
+
+@given(st.lists(sentences(), max_size=6), st.lists(sentences(), min_size=1, max_size=3))
+def test_a_list_is_its_sentences(said, references):
+    evaluator = PER().against(references)
+    nbest = NBest.from_hypotheses(map(Hypothesis, said))
+    rows = evaluator.list_stats(nbest)
+    assert rows.shape == (len(said), 3)
+    assert rows.tolist() == [evaluator.stats(words).tolist() for words in said]
 
 
 def test_a_reference_lattice_is_refused():

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fstmetrics import WER, Utility, corpus_stats
+from fstmetrics import GRR, WER, Utility, corpus_stats
 from fstmetrics.statistics import (
     calibrated_accuracy,
     pairwise_accuracy,
@@ -225,3 +225,33 @@ def test_wmt15(shared_data: Path) -> None:
     tau = kendalltau(said, [-rate for rate in rates]).statistic
     assert found.value == pytest.approx((tau + 1) / 2)
     assert found.points == 13
+
+
+def test_wmt15_segments(shared_data: Path) -> None:
+    """Segment scores of WER in the place of people, rounded so that there are ties."""
+    folder = shared_data / "wmt15" / "fr-en"
+    (reference,) = folder.glob("*-ref.*")
+    references = [[line] for line in reference.read_text("utf-8").splitlines()][:120]
+    stats = [
+        corpus_stats(metric, path.read_text("utf-8").splitlines()[:120], references)
+        for metric in (WER(), GRR())
+        for path in sorted(folder.glob("*2015.*"))
+    ]
+    wer, grr = stats[:7], stats[7:]
+    people = 1 - np.round([WER().score(row) for one in wer for row in one], 1).reshape(7, 120)
+    scores = np.array([GRR().score(row) for one in grr for row in one]).reshape(7, 120)
+    found = calibrated_accuracy(people, scores)
+    thresholds = np.unique(np.abs(scores[:, None] - scores[None]).round(12))[::50]
+    assert plain(people, scores, found.epsilon) == pytest.approx(found.value)
+    assert all(plain(people, scores, e) <= found.value + 1e-9 for e in thresholds[:40])
+    # signs of all exchanges, by another generator
+    signs = np.random.default_rng(5).choice([-1.0, 1.0], size=(8000, 120))
+    far = []
+    for i, j in combinations(range(7), 2):
+        gaps = people[i] - people[j], scores[i] - scores[j]
+        p = [np.mean(signs @ gap >= gap.sum() - 1e-9) for gap in gaps]
+        far.append(abs(p[0] - p[1]))
+    soft = soft_pairwise_accuracy(people, MEAN, columns(scores), permutations=4000, samples=100)
+    assert soft.value == pytest.approx(1 - np.mean(far), abs=0.02)
+    assert soft.interval is not None
+    assert soft.interval.low <= soft.value <= soft.interval.high

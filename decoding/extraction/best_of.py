@@ -1,0 +1,122 @@
+"""Best of n: the oracle that is to be expected among k samples of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from decoding.extraction.oracle import check_sizes
+from decoding.extraction.ranking import ranking
+from fstmetrics import Evaluator
+from fstmetrics.contract import EVALUATOR, nbest_stats, nbest_values, scores_of
+from lattices.arrays import FloatColumn, floats
+from lattices.errors import OptionError
+from lattices.spaces import NBest, Space
+from lattices.spaces.arguments import SPACE, check_filled, takes
+
+
+class SubsetPoint(NamedTuple):
+    """What to expect of the best of k samples.
+
+    Attributes
+    ----------
+    k : int
+    samples : int
+        How many were drawn from: a point beyond that is that of all.
+    stats : float64 row
+        The expected statistics of the best.
+    score, deviation : float
+        Mean and standard deviation of its score.
+    """
+
+    k: int
+    samples: int
+    stats: FloatColumn
+    score: float
+    deviation: float
+
+
+def subset_weights(samples: int, sizes: Iterable[int]) -> FloatColumn:
+    """Return how probable it is that the best of k samples is the i-th best of all (columns).
+
+    Of the C(n, k) subsets, C(n - i, k - 1) have the i-th best and none of those before it. The
+    ratio of one of these numbers to the next is (n - i) / (n - i - k + 1).
+
+    Examples
+    --------
+    >>> subset_weights(4, [1, 2, 4]).round(3).tolist()
+    [[0.25, 0.25, 0.25, 0.25], [0.5, 0.333, 0.167, 0.0], [1.0, 0.0, 0.0, 0.0]]
+    """
+    rows = []
+    for size in sizes:
+        k = min(size, samples)
+        left = np.arange(samples - 1, 0, -1, dtype=np.float64)
+        ratio = np.maximum(left - k + 1, 0.0) / left
+        rows.append(k / samples * np.concatenate([[1.0], np.cumprod(ratio)]))
+    return floats(np.array(rows).reshape(len(rows), samples))
+
+
+@takes(space=SPACE, evaluator=EVALUATOR)
+def best_of(space: Space, evaluator: Evaluator, sizes: Iterable[int]) -> list[SubsetPoint]:
+    """Return what to expect of the oracle among k samples, for each k, over all subsets of a list.
+
+    The mean over all subsets of k different entries, which is an unbiased estimate of what k new
+    samples would have; under :class:`fstmetrics.Exact` it is pass@k. Scores and order of the list
+    have no influence. Every entry is scored once, so that any metric will do. Cost: O(n) a size
+    besides.
+
+    Parameters
+    ----------
+    space : NBest
+        Samples, the same sentence as often as it was drawn.
+    evaluator : Evaluator
+    sizes : iterable of int
+        Each at least 1; a point beyond the number of samples is that of all.
+
+    References
+    ----------
+    Chen et al. Evaluating large language models trained on code. 2021. (pass@k)
+
+    Examples
+    --------
+    >>> import lattices
+    >>> from fstmetrics import WER
+    >>> samples = lattices.from_hypotheses(["a", "cat", "the cat", "cat"])
+    >>> found = best_of(samples, WER().against(["the cat"]), [1, 2, 4])
+    >>> [(point.k, round(point.score, 4)) for point in found]
+    [(1, 0.5), (2, 0.25), (4, 0.0)]
+    """
+    asked = check_sizes(sizes)
+    order, stats = _ranked(space, evaluator)
+    scores = scores_of(evaluator.metric, stats)
+    points = []
+    for k, weights in zip(asked, subset_weights(len(order), asked), strict=True):
+        mean = float(weights @ scores)
+        deviation = float(np.sqrt(max(0.0, weights @ (scores - mean) ** 2)))
+        points.append(SubsetPoint(k, len(order), floats(weights @ stats), mean, deviation))
+    return points
+
+
+def expected_stats(
+    space: Space, evaluators: Sequence[Evaluator], sizes: Sequence[int]
+) -> list[FloatColumn]:
+    """Return for each metric the expected statistics at each size; the first one ranks."""
+    order, first = _ranked(space, evaluators[0])
+    weights = subset_weights(len(order), sizes)
+    rest = [nbest_stats(each, cast(NBest, space))[order] for each in evaluators[1:]]
+    return [floats(weights @ stats) for stats in (first, *rest)]
+
+
+def _ranked(space: Space, evaluator: Evaluator) -> tuple[Sequence[int], FloatColumn]:
+    """Return the entries, the best under the metric first, and their statistics."""
+    if not isinstance(space, NBest):
+        raise OptionError(
+            f"subsets are of samples, and {space.kind} {space.id!r} has none: draw some first "
+            "(lattices.sample, fstmetrics sample)"
+        )
+    check_filled([space])
+    objective, rounding = nbest_values(evaluator, space)
+    order = ranking(objective, space.score, rounding)
+    return order, nbest_stats(evaluator, space)[order]
