@@ -35,6 +35,7 @@ OPTIONS = """\
     ## (WordPiece), or the token between words, such as | or ' '
 @references
 @running
+@resuming
 """
 
 
