@@ -40,6 +40,9 @@ SHELL_ONLY = {
     "quiet": SHOWN,
     "verbose": SHOWN,
     "format": SHOWN,
+    "decimals": SHOWN,
+    "fractions": SHOWN,
+    "sort": SHOWN,
     "plot": SHOWN,
     "summary": SHOWN,
     "history": SHOWN,
@@ -296,6 +299,7 @@ COMMANDS = {
         shell_only={
             **dict.fromkeys(("by", "top", "show", "pra"), SHOWN),
             "wildcard": "metrics have a similarity for it",
+            "random": "the task of curves has it, for a corpus",
             "write_spaces": "a function of its own, decoding.best_paths",
         },
         output=("--format", "jsonl"),
