@@ -28,6 +28,7 @@ from .errors import (
 )
 from .formats import read as read, write as write
 from .formats.lists.table import from_rows as from_rows
+from .formats.lookup import open as open
 from .formats.references import read_references as read_references
 from .interop import from_fst as from_fst, to_fst as to_fst
 from .interop.arrow import from_arrow as from_arrow, to_arrow as to_arrow

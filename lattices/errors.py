@@ -16,13 +16,7 @@ _spellings: ContextVar[Mapping[str, str]] = ContextVar("spellings")
 
 @contextmanager
 def spell_arguments(spellings: Mapping[str, str]) -> Iterator[None]:
-    """Let messages that are made inside the block name arguments as the caller knows them.
-
-    Parameters
-    ----------
-    spellings
-        From an argument, as :func:`argument` is given it, to the option of a command.
-    """
+    """Let messages made inside the block name arguments by what ``spellings`` maps them to."""
     before = _spellings.set(spellings)
     try:
         yield

@@ -169,8 +169,7 @@ def k_best_lists(
 ) -> list[NBest]:
     """Return the sentences of :func:`k_best` of each space as a list, with their features.
 
-    Lattices are searched by one native call. Their lists are parts of columns that it has made,
-    without copies, so that one of them keeps the memory of all.
+    Lattices are searched by one native call, and their lists are parts of its columns.
     """
     lattices = [space for space in spaces if isinstance(space, Lattice)]
     label, offset, score, sizes, features, finite = _native.k_best_lists(

@@ -237,18 +237,7 @@ def merge_sentences(space: Lattice | Forest) -> Lattice:
 
 @dataclass(frozen=True, eq=False)
 class Unfolded:
-    """A lattice or forest unfolded by contexts, see :func:`unfold`.
-
-    Attributes
-    ----------
-    space : Lattice or Forest
-    order : int
-        The longest n-grams; contexts have one word less.
-    graph : lattices._native.Unfolded
-        The items and edges.
-    ngrams : NgramTrie
-        All n-grams of the space's sentences up to ``order``, of forests perhaps others.
-    """
+    """A lattice or forest unfolded by contexts, which have one word less than n-grams."""
 
     space: Lattice | Forest
     order: int
@@ -270,8 +259,7 @@ class Unfolded:
 def unfold(space: Lattice | Forest, order: int = 4) -> Unfolded:
     """Return a space unfolded so that each n-gram of a sentence belongs to one edge.
 
-    Cost: O(edges) times the number of contexts, or pairs of contexts, in which their parts can
-    stand: few where the decoder had a language model of that order, very many where it had none.
+    Cost: O(edges) times the contexts, or pairs of contexts, in which their parts can stand.
     """
     order = check_order(order)
     if isinstance(space, Lattice):

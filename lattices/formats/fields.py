@@ -103,8 +103,7 @@ def label_words(
 ) -> dict[bytes, str]:
     """Return the word of every label, without those that the table does not have.
 
-    Where all labels are whole numbers they are looked up in the table ``symbols=FILE``;
-    ``labels=numbers`` makes words of the digits where there is none. 0 is epsilon.
+    Whole numbers are looked up, or spelled with ``labels=numbers``; 0 is epsilon.
     """
     kind = options.get("labels", "auto")
     symbols = read_symbols(options["symbols"]) if "symbols" in options else None
@@ -142,10 +141,9 @@ def _sort_by_number(digits: bytes, symbols: SymbolTable | None) -> str | None:
 def label_names(
     lattice: Lattice, table: str | None, reserved: tuple[str, ...] = (), remedy: str = ""
 ) -> dict[int, str]:
-    """Return how each label of a lattice is written: as itself, or by its number in a table.
+    """Return how each label is written: as itself, or by its number in a table file.
 
-    The table is a file, made or extended if need be; ``remedy`` says how to have one, where an
-    option of that name alone does not.
+    ``remedy`` says how to have a table, where an option of that name alone does not.
     """
     used = np.unique(lattice.label).tolist()
     words = {label: lattice.vocabulary.word(label) for label in used if label != EPSILON}

@@ -141,8 +141,7 @@ _PROSE = re.compile(rb"(?!name )[a-zA-Z\x80-\xff]+(?: [a-zA-Z\x80-\xff]+){2,} *(
 def find_claimants(head: bytes) -> list[Format]:
     """Return the formats to ask whether a file that begins so is theirs.
 
-    Lines of words are most files of sentences: there the library's own need not be loaded to say
-    that it is not.
+    The library's own need not be loaded to say that lines of words are none of theirs.
     """
     return load_formats(own=b"\t" in head or not _PROSE.match(head))
 
@@ -182,8 +181,7 @@ def name_all(some: Iterable[Format]) -> str:
 def sniff_format(head: bytes, path: str) -> Format:
     """Return the one format the content looks like; the suffix decides where that does not.
 
-    The one that the suffix names is asked first: if the content looks like it, the others need
-    not be loaded, since of several that claim a file it would be taken.
+    The one that the suffix names is asked first: then others need not be loaded.
     """
     first = find_own_format(path)
     if first is not None and sniffs(first, head):
@@ -253,9 +251,7 @@ def space_files(
 ) -> list[str]:
     """Return the path itself, or the files of a directory without those that hold no spaces.
 
-    Left out is text that looks like no format, or not like the one that is given, and has a suffix
-    that no file of spaces has there: documentation, references. What is only damaged has the
-    suffix of others like it, and stays; so does everything where no file is of spaces.
+    Text that looks like no space, and has a suffix that no file of spaces has, is left out.
     """
     files = files_of(path)
     if files == [os.fspath(path)]:

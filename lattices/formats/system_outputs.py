@@ -270,9 +270,7 @@ def _are_by_id(
 ) -> bool:
     """Tell whether lines of text begin with ids, and settle the layout of the references.
 
-    Two plain files may begin with the same words; so first words count as ids only if they
-    all have a digit in them, and are ids of the references. Where they look like ids, and the
-    references were found to have none, they are not taken for words either.
+    Two plain files may begin alike: ids are first words with digits that the references have.
     """
     likely = all(any(letter.isdigit() for letter in name) for name in names)
     different = len(set(names)) == len(names)

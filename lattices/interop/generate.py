@@ -143,8 +143,7 @@ def _token_scores(
 ) -> tuple[Array, Array]:
     """Return the log-probability of every new token, and which of them are no padding.
 
-    ``steps[t]`` has one row of scores a beam or sample. The row of beam search is that of
-    ``where[:, t]``, and its scores are log-probabilities already; of samples they are logits.
+    Beam search has log-probabilities in the rows ``where[:, t]``; samples have logits.
     """
     rows = np.arange(len(tokens))
     chosen = np.zeros(tokens.shape)

@@ -39,9 +39,7 @@ class Expectations(NamedTuple):
 def length_graph(lattice: Lattice, scale: float = 1.0, *, memory: int = MEMORY) -> LengthGraph:
     """Return a lattice with its states split by the number of words behind them.
 
-    A path is taken in proportion to ``exp(scale * score)``. Metrics divide by the length of the
-    sentence that plays the reference, and a quotient does not decompose over arcs; here all that
-    end in one state have one denominator. Cost: O(arcs x lengths of the prefixes of a state).
+    All that end in one state have one denominator. Cost: O(arcs x lengths of prefixes).
     """
     backward = outside(lattice, LOG, scale)
     if backward[lattice.start] == -np.inf:
@@ -53,8 +51,7 @@ def length_graph(lattice: Lattice, scale: float = 1.0, *, memory: int = MEMORY) 
 def list_graph(label: IntColumn, offset: IntColumn, weight: FloatColumn) -> LengthGraph:
     """Return the prefix tree of weighted sentences ``label[offset[i]:offset[i + 1]]``.
 
-    Sentences may come several times; their weights, not negative and not all zero, are added.
-    Cost: O(words).
+    Weights of a sentence that comes several times are added. Cost: O(words).
     """
     return _native.list_graph(ints(label), ints(offset), floats(weight))
 
@@ -82,11 +79,9 @@ def expectations(
     limits: Limits,
     negligible: float = 0.0,
 ) -> Expectations:
-    """Return mean and variance of a value under each of several alignments, over all paths.
+    """Return mean and variance of ``constant[l] + factor[l] * gain`` of paths of ``l`` words.
 
-    A path of ``l`` words that gains ``g`` units is worth ``constant[l] + factor[l] * g``.
-    Cost for each alignment: O(pairs x arcs into a state), and O(order x length) for each new
-    pair of a row and a word class.
+    Cost of each alignment: O(pairs x arcs into a state), O(order x length) for a new row.
     """
     if not alignments:
         return Expectations(floats([]), floats([]), floats([]), ints([]))

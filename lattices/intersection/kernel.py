@@ -21,8 +21,7 @@ QUICK_PAIRS = 20_000
 class KernelEngine:
     """Rows in topological order, the path by evaluating again along the best.
 
-    Cost of a lattice: O(arcs x reference length) for alignments, O(arcs x machine arcs) for other
-    automata, and memory of one row a lattice state: 2, 4 or 8 bytes a cell.
+    Cost of a lattice: O(arcs x reference length), or O(arcs x machine arcs); a row a state.
     """
 
     name = "kernel"
@@ -67,9 +66,7 @@ class KernelEngine:
     ) -> Ranked | None:
         """Return the ``k`` sentences of the highest value, or None beyond the budget.
 
-        The product of a lattice with the machine always answers. Of a forest rows are the quicker
-        way, if they are few; if not, the product answers there, too, where the machine is made
-        of alignments and every word has a symbol.
+        Of a forest by rows, if they are few; else by the product, which lattices always have.
         """
         from lattices.intersection import product_kbest
 
@@ -111,8 +108,7 @@ class KernelEngine:
     ) -> Ranked | None:
         """Return the ``k`` sentences of the lowest value by rows, or None beyond the budget.
 
-        The one worst of a lattice is always found; beyond the budget the best of few prefixes at
-        each state, which is not proven.
+        The one worst of a lattice is always found, perhaps among few prefixes and not proven.
         """
         from lattices.intersection import product_kbest
 

@@ -36,8 +36,7 @@ from lattices.vocabulary import Vocabulary
 def acceptor_columns(automaton: Automaton, classes: IntColumn, unit: float = 1.0) -> FstColumns:
     """Return an automaton as OpenFst columns; costs are negated gains.
 
-    ANY becomes an arc for each of ``classes``, which are all that is read: words, or the numbers of
-    classes of them. Several initial states, or one with a gain, get a new start before them.
+    ANY becomes an arc for each of ``classes``; initial gains get a new start before them.
     """
     anything = automaton.label == ANY
     copies = np.where(anything, len(classes), 1)
@@ -65,10 +64,9 @@ def acceptor_columns(automaton: Automaton, classes: IntColumn, unit: float = 1.0
 
 
 def transducer_columns(lattice: Lattice, classes: Array, other: int, bias: float) -> FstColumns:
-    """Return the lattice from arc numbers (from 1) to classes, each final with an arc of its own.
+    """Return the lattice from arc numbers (from 1) to classes.
 
-    A final state's arc, into a new last state, is numbered after the arcs of the lattice:
-    its score has to be told apart from the machine's after composition.
+    Each end has an arc of its own, whose score is told apart from the machine's.
     """
     arcs, ends = lattice.num_arcs, lattice.finals
     label = np.where(np.isin(lattice.label, classes) | (lattice.label == 0), lattice.label, other)
@@ -93,8 +91,7 @@ _STATE_BYTES, _ARC_BYTES = 200, 90
 def product_bytes(lattice: Lattice, automaton: Automaton) -> float:
     """Return about how many bytes it takes OpenFst to search the product, at most.
 
-    A pair of arcs that say and read the same word, or one that says or reads nothing and a state
-    of the other side, is an arc of the product; ANY reads each class of words by an arc.
+    Pairs of arcs with one word, and silent arcs with each state, are arcs of the product.
     """
     anything = int((automaton.label == ANY).sum())
     words, times = np.unique(automaton.label[automaton.label > 0], return_counts=True)
@@ -111,8 +108,7 @@ def product_bytes(lattice: Lattice, automaton: Automaton) -> float:
 class OpenFstEngine:
     """Composition and pruning in OpenFst, for any machine; forests as lattices.
 
-    Cost: O(lattice arcs x machine arcs) products, with OpenFst's constants. OpenFst ends the
-    interpreter where an allocation fails, so what it takes is estimated before it begins.
+    Memory is estimated first: OpenFst ends the interpreter where an allocation fails.
     """
 
     name = "openfst"

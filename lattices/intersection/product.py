@@ -88,8 +88,7 @@ def _pairs_of_arcs(
 ) -> tuple[Array, Array, Array, Array]:
     """Return source, target, lattice arc (or -1) and gain of each arc of the product.
 
-    Pair (q, s) has number ``q * states + place of s in the order of epsilon arcs``, so that
-    numbers ascend along arcs.
+    Pair (q, s) is ``q * states + place of s in the order of epsilon arcs``: numbers ascend.
     """
     states, size = lattice.num_states, automaton.num_states
     place = np.empty(size, np.int64)

@@ -37,9 +37,7 @@ def best_sentences(
 ) -> list[IntColumn]:
     """Return the paths of the ``k`` sentences of the highest gain plus weighted model score.
 
-    One path a sentence, best first, ties as in :mod:`.engine`. A maximum over sentences of a
-    maximum over alignments is one maximum, so the plain product serves: O(arcs x machine arcs),
-    and O(k x arcs x log(arcs)) of the product for the rest; some 250 bytes a pair of states.
+    Best first. Cost: O(arcs x machine arcs), and O(k x arcs x log(arcs)) of the product.
     """
     word = lattice.label if words is None else words
     with name_space_in_errors(lattice):
@@ -59,8 +57,7 @@ def worst_sentences(
 ) -> list[IntColumn] | None:
     """Return the paths of the ``k`` sentences of the lowest gain plus weighted model score.
 
-    None if the product with rows takes more than ``limits``. The other parameters are those of
-    :func:`best_sentences`.
+    None if the product with rows takes more than ``limits``.
     """
     product = row_product(lattice, machine, limits)
     if product is None:
@@ -79,10 +76,9 @@ def worst_sentences(
 
 
 class RankedForest(NamedTuple):
-    """The derivations of the best sentences, and how they were found.
+    """The derivations of the best sentences, and each bound that was tried.
 
-    ``tries`` has, for each bound, how much less than the best value was looked for, and whether
-    that was all of the product.
+    A try is how much less than the best was looked for, and whether that was all.
     """
 
     derivations: list[IntColumn]
@@ -100,8 +96,7 @@ def rank_forest(
 ) -> RankedForest:
     """Return the derivations of the ``k`` sentences of the highest value, best first.
 
-    Cost: that of the kernel for the tables, once more for each time that the bound is lowered, and
-    O(links x log) of the product above it for the rest.
+    Cost: that of the kernel for each bound, and O(links x log) of the product above it.
     """
     parts = alignments(machine)
     if parts is None:
@@ -129,9 +124,7 @@ def rank_forest_sentences(
 ) -> list[IntColumn] | None:
     """Return the derivations of the ``k`` best or worst sentences, by rows; None beyond the limits.
 
-    Sentences are ranked by the gain of the automaton plus the model score weighted in units of
-    gain. Ties go to the higher model score. The parameters are those of
-    :func:`rank_forest`, and:
+    Ranked by gain plus weighted model score; ties go to the higher model score.
     """
     product = forest_row_product(
         forest, automaton, limits, k=k, worst=worst, model_weight=model_weight

@@ -58,9 +58,7 @@ WIDEST = 2.0**52
 def largest_total(automaton: Automaton, steps: int) -> float:
     """Return a bound of what any alignment of a sentence of up to ``steps`` words gains or loses.
 
-    An arc that reads a word counts once for each word. An epsilon arc counts once if it lies on
-    no cycle, as a deletion of a reference word, and otherwise once before each word and at the
-    end.
+    Epsilon arcs on cycles count before each word, others once.
     """
     return automaton.row_columns.largest_total(steps)
 
@@ -68,8 +66,7 @@ def largest_total(automaton: Automaton, steps: int) -> float:
 def fitting(automaton: Automaton, steps: int) -> tuple[Automaton, float]:
     """Return the automaton in a unit in which every total is below 2**52, and that unit.
 
-    The unit is 1 wherever the gains fit as they are, and otherwise the least power of two that
-    makes them fit.
+    It is 1 where the gains fit as they are, else the least power of two that does.
     """
     total = largest_total(automaton, steps)
     if total < WIDEST:
@@ -136,8 +133,7 @@ class RowProduct:
 def row_product(lattice: Lattice, machine: RowMachine, limits: Limits) -> RowProduct | None:
     """Return the product of a lattice with rows, or None if it takes more than ``limits``.
 
-    These are on pairs, and on the bytes of rows, pairs and arcs. Cost: O(pairs x arcs out
-    of a lattice state), and a row's arcs for each new pair of a row and a word class.
+    Cost: O(pairs x arcs out of a state), and a row's arcs for each new pair of row and class.
     """
     try:
         found = _native.row_product(lattice.columns, machine.native, *limits)
@@ -170,9 +166,7 @@ def lowest_path(
 ) -> tuple[float, IntColumn] | None:
     """Return the lowest gain plus weighted model score of a sentence, and the arcs of its path.
 
-    The model weight is in units of the automaton's gain. None if more prefixes than
-    ``limits.budget`` have to be kept, or if they and their rows take more bytes. Of several
-    sentences the one with the highest model score is found.
+    None if more prefixes than ``limits.budget`` have to be kept, or more bytes.
     """
     return _search(lattice, machine, model_weight, limits, 0)
 

@@ -61,8 +61,7 @@ class SpaceBase:
     def from_normal_form(cls: type[S], **fields: Any) -> S:
         """Return a space of fields that are known to be right: nothing is checked or copied.
 
-        All fields are needed, also those that the class makes of the others; whatever it would
-        have made of the columns must be what is given.
+        All are needed, also those that the class would have made of the columns.
         """
         space = cls.__new__(cls)
         space.__dict__.update(fields)
@@ -119,8 +118,11 @@ class SpaceBase:
             result._check_values()
         return result
 
-    def reweighted(self: S, weights: Weights) -> S:
+    def reweighted(self: S, weights: Weights, *, missing: str = "warn") -> S:
         """Return the space with every score set to ``features @ weights``; the order stays.
+
+        A feature without a weight counts nothing: with one warning, or without a word if
+        ``missing`` is ``zero``. It is an error if that is ``error``, or if no feature has a weight.
 
         Examples
         --------
@@ -129,7 +131,9 @@ class SpaceBase:
         >>> forest.reweighted({"lm": 0.5}).score.tolist()
         [-1.0]
         """
-        return self.replaced(score=self._weighable() @ weight_vector(weights, self.feature_names))
+        return self.replaced(
+            score=self._weighable() @ weight_vector(weights, self.feature_names, missing)
+        )
 
     def _weighable(self) -> FeatureMatrix:
         if self.features is None:

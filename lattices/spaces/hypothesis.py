@@ -14,9 +14,7 @@ D = TypeVar("D", bound="Deferred")
 class Deferred:
     """Something with fields that are made when they are first asked for.
 
-    Searches of whole batches make their results so: most are never asked for all fields.
-    ``_later`` is a tuple of the table that a search has left, the row in it, and what else it takes
-    to make fields of it.
+    ``_later`` is the table of a search, the row in it, and what else fields are made of.
     """
 
     __slots__ = ("_later",)

@@ -41,8 +41,7 @@ def apply_language_model(
 ) -> Lattice:
     """Return the lattice with the scores of an n-gram model added to its own.
 
-    The score of a path grows by ``lm_scale`` times the log-probability of its sentence, end of
-    sentence included where the model has ``</s>``, and by ``word_score`` for every word.
+    A path gains ``lm_scale`` times its log-probability, and ``word_score`` for every word.
     """
     found = model if model is None or isinstance(model, ArpaModel) else read_arpa(model)
     known = {} if found is None else found.scores

@@ -156,9 +156,7 @@ class _FrameArcs(NamedTuple):
 def _arcs(step: Array, token: Array, score: Array, silent: int | None) -> _FrameArcs:
     """Return the arcs of all alignments, each of which is one path.
 
-    All pairs of tokens of two steps, where these are few. Where they are many, a token is reached
-    from all others but itself, which would be a repetition, by two chains of hubs: the states
-    before it, and those behind it. So `m` and `n` tokens have O(m + n) arcs.
+    Between many tokens chains of hubs save arcs: `m` and `n` tokens have O(m + n).
     """
     counts = np.bincount(step)
     first = np.cumsum(counts) - counts

@@ -169,8 +169,7 @@ def transduce_forest(
 ) -> TransducedForest:
     """Return the forest of what a deterministic machine writes, reading sentences left to right.
 
-    The intersection of a forest and a finite machine (Bar-Hillel, Perles and Shamir 1961), from the
-    root down, so that only states that are met are asked for.
+    By Bar-Hillel, Perles and Shamir (1961), from the root down: states are made when met.
     """
     runs = _ForestRuns(forest, step).group_by_state(begin)
     # only what the root needs; the nodes of the original are in topological order

@@ -185,6 +185,10 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     settings = {"scale": arguments.scale, "k": arguments.k, **weighted, **options}
     with ExitStack() as stack:
         beside = stack.enter_context(open_output(arguments.matrix)) if arguments.matrix else None
+
+        def watched(outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+            return _watch(outcomes, arguments, task.systems, beside)
+
         summary = write_results(
             arguments,
             task,
@@ -199,7 +203,7 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
                 "options": options,
             },
             done="decoded",
-            watch=lambda outcomes: _watch(outcomes, arguments, task.systems, beside),
+            watch=watched if beside or task.systems else iter,
             conclude=lambda totals: {**task.summary(totals), **settings},
         )
     if not arguments.quiet:

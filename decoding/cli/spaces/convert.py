@@ -37,6 +37,7 @@ OPTIONS = """\
     ## (WordPiece), or the token between words, such as | or ' '
 @references
 @running
+@resuming
 """
 
 

@@ -85,19 +85,7 @@ def numbered_schema() -> Schema:
 
 
 class Row:
-    """A segment on its way into a batch.
-
-    Attributes
-    ----------
-    fields : dict
-        Those of :mod:`lattices.formats.space_fields`, with ``label`` in the numbers of ``words``;
-        columns of a lattice that native code owns are not among them.
-    words : Vocabulary
-    handles : tuple of LatticeColumns and FeatureColumns, or None
-        These columns.
-    size : int
-        About how many bytes of a batch it takes.
-    """
+    """A segment on its way into a batch; columns that native code owns are no fields."""
 
     __slots__ = ("fields", "handles", "size", "words")
 

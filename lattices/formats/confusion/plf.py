@@ -265,9 +265,7 @@ class PLF(AssembledFormat):
     def encode(self, space: Space, losses: Unsupported, **options: Any) -> tuple[str, bytes, bytes]:
         """Return the id and the line, as it is and in ``<seg>``, without what is on no whole path.
 
-        A lattice that does not end in one state without a score gets epsilon arcs to the goal,
-        which carry the scores. A single score is a number; other features make a mapping
-        (cdec), or sparse scores where ``scores=probability`` (Moses).
+        Ends with scores, and several ends, get epsilon arcs to the goal.
         """
         probability = options.get("scores") == "probability"
         (lattice,) = require_kind(Lattice, [space], losses)

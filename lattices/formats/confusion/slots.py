@@ -84,8 +84,7 @@ def lattice_of(
 def list_alternatives(lattice: Lattice, losses: Unsupported, single: bool = False) -> Alternatives:
     """Return the slots of a lattice, each with the most probable alternative first.
 
-    A score of the last state belongs to every path alike; it has no place in a slot and is
-    given to ``losses``.
+    A score of the last state has no place in a slot and is given to ``losses``.
     """
     where = f"segment {lattice.id!r}"
     problem = _explain_misfit(lattice)

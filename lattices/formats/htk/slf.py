@@ -126,8 +126,7 @@ def differences(
 def write_slf(stream: BinaryIO, lattice: Lattice, losses: Unsupported) -> None:
     """Write one lattice.
 
-    SLF has one end node and neither scores nor features of ending. If that is not how the lattice
-    ends, a node is added, with ``!NULL`` links into it that carry them.
+    Where it has several ends, or a score of ending, ``!NULL`` links lead to an added end node.
     """
     where = f"segment {lattice.id!r}"
     note_losses(lattice, losses, "features", "times", metadata=("weights", "header"))

@@ -45,8 +45,7 @@ _FAST, _STRICT, _PAIRS = _decoder(None), _decoder(_object), _decoder(tuple)
 def _value(record: Record, text: str) -> Any:
     """Return the JSON value, after a second and careful look if a key may be there twice.
 
-    The fast decoder keeps the last of equal keys without a word. But the keys can be counted in
-    the text, where each ends in ``":``, and in what was decoded.
+    The fast decoder keeps the last of equal keys: so keys are counted in the text as well.
     """
     payload = record.payload
     value = _FAST.decode(text)
@@ -161,8 +160,6 @@ def feature_rows(
     """Return one sparse row for each mapping or None; new names are appended to ``names``.
 
     With ``places``, which ascend, these are some of the ``height`` rows and the others empty.
-    Few arcs have their set of names to themselves, so names are looked up once for each
-    set, not once for each value.
     """
     kinds = set(map(type, rows))
     if not kinds <= {dict, type(None)}:

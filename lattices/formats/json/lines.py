@@ -104,8 +104,7 @@ class ArcColumns:
     def of_lists(cls, arcs: list[Any]) -> ArcColumns:
         """Return arcs that are lists of three to five entries.
 
-        All work on single arcs is done by the interpreter's own loops: this is the time it
-        takes to read a record.
+        The interpreter's own loops do all work on single arcs: it is the time of reading.
         """
         src, dst, words, scores, rows = _columns(arcs)
         states = *src, *dst
@@ -166,8 +165,7 @@ def _columns(arcs: list[Any]) -> tuple[Sequence[Any], ...]:
 def arcs_apart(record: Record) -> tuple[dict[str, Any], ArcColumns] | None:
     """Return the fields of a record, ``arcs`` empty, and the arcs; or None if it is unusual.
 
-    Linear in the length of the record. What is found is what :class:`ArcLists` would find, bit
-    by bit.
+    What is found is what :meth:`ArcColumns.of_lists` would find, bit by bit.
     """
     payload = record.payload
     found = json_arcs(payload)

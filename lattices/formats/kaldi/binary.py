@@ -235,8 +235,7 @@ class KaldiBinary(Format):
     def parse(self, record: Record, vocabulary: Vocabulary, **options: Any) -> Lattice:
         """Return the lattice; linear in the size of the record.
 
-        Native code reads all but archives with symbol tables in them, lattices whose states are in
-        no topological order, and what is wrong: that is said here.
+        Native code reads all but symbol tables, states in no topological order, and errors.
         """
         scales = scales_of(options)
         table = _find_given_table(options)

@@ -78,8 +78,7 @@ def lattice_of(
 ) -> Lattice:
     """Return the lattice with its two features, and with times if the frames allow it.
 
-    A state has a time if all paths from the start to it have one number of frames. A lattice
-    has times if every state has one, and if there are any frames at all.
+    That is if all paths to a state have one number of frames, and there are any.
     """
     *scales, shift = scales_of(options)
     costs = arcs.costs
@@ -112,10 +111,9 @@ def choose_key(lattice: Lattice, number: int) -> str:
 def cost_features(
     lattice: Lattice, losses: Unsupported
 ) -> tuple[FeatureColumns | None, int, int, float]:
-    """Return what costs are made of, after giving to ``losses`` what an archive cannot hold.
+    """Return features, the places of both costs among them, and how far scores may be from sums.
 
-    These are the features and the places of ``graph`` and ``acoustic`` among them, None where the
-    negated score is the graph cost; and how far scores may be from the sums of costs.
+    The features are None where the negated score is the graph cost.
     """
     names = lattice.feature_names
     both = "graph" in names and "acoustic" in names and make_rows(lattice) is not None
@@ -130,9 +128,7 @@ def cost_features(
 def costs_of(lattice: Lattice, losses: Unsupported) -> Costs:
     """Return the costs to write, after giving to ``losses`` what an archive cannot hold.
 
-    They are the features ``graph`` and ``acoustic``; without these two, the negated score is
-    the graph cost. A lattice with them whose scores are no weighted sum of them loses its
-    scores.
+    Scores that are no weighted sum of ``graph`` and ``acoustic`` are such a thing.
     """
     summed, *columns = kaldi_costs(lattice.columns, *cost_features(lattice, losses))
     costs = Costs(*columns)

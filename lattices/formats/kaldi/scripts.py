@@ -61,19 +61,7 @@ _ENTRY = re.compile(rb"[^ \t\v\f\r]+[ \t]+[^ \t\v\f\r]+:[0-9]+[ \t\r]*")
 
 @dataclass(frozen=True)
 class ScpRecord(Record):
-    """One line of a script file, and the lattice it points to.
-
-    Attributes
-    ----------
-    payload : bytes
-        The key of the line, a blank and the lattice: a record of an archive.
-    binary : bool
-        Of which of the two kinds of archive.
-    place : str
-        The file and the offset, as the line has them.
-    problem : str
-        Why there is no lattice; empty if there is.
-    """
+    """One line of a script file, and the lattice it points to, as a record of an archive."""
 
     binary: bool = False
     place: str = ""

@@ -41,16 +41,7 @@ SymbolTable = Mapping[int, str]
 class FstColumns:
     """An automaton with OpenFst's weights, in columns; the arcs may stand in any order.
 
-    Attributes
-    ----------
-    src, ilabel, olabel, dst : int32 columns, one entry an arc
-        Label 0 is epsilon.
-    weight : float64 column, one entry an arc
-        Costs: smaller is better.
-    final : float64 column, one entry a state
-        The cost of ending there, ``+inf`` where a path may not end.
-    start : int
-        The initial state, -1 if there is none.
+    Label 0 is epsilon, a weight is a cost, and a state of final cost ``+inf`` is not final.
     """
 
     def __init__(
@@ -71,15 +62,7 @@ class FstColumns:
 
 
 class DecodedFst(FstColumns):
-    """Columns that came out of a file, with what else it said.
-
-    Attributes
-    ----------
-    arc_type : str
-        One of ``standard``, ``log``, ``log64``.
-    isymbols, osymbols : mapping of int to str, or None
-        The attached symbol tables.
-    """
+    """Columns that came out of a file, with its arc type and symbol tables."""
 
     def __init__(
         self,
@@ -243,11 +226,9 @@ def encode(
     isymbols: SymbolTable | None = None,
     osymbols: SymbolTable | None = None,
 ) -> bytes:
-    """Return the automaton as the bytes of an OpenFst ``vector`` FST.
+    """Return the automaton as the bytes of an OpenFst ``vector`` FST; arcs keep their order.
 
-    Arcs leave a state in the order in which they are given. Weights of ``standard`` and
-    ``log`` are stored in single precision (a relative error of 6e-8), those of ``log64``
-    in double. Costs O(states + arcs), and a sort if the arcs are not grouped by source.
+    Only ``log64`` has weights in double precision. Cost: O(states + arcs).
     """
     if arc_type not in WEIGHT_TYPES:
         raise OptionError(f"arc_type={arc_type!r}, expected one of {', '.join(WEIGHT_TYPES)}")
@@ -274,8 +255,7 @@ def encode(
 def decode(data: bytes, path: str = "") -> DecodedFst:
     """Return the columns of a ``vector`` or ``const`` FST of the three common arc types.
 
-    Costs O(len(data)). Every size the file announces is checked against the bytes that are
-    there before anything is allocated.
+    Sizes that the file announces are checked before anything is allocated. Cost: O(len(data)).
     """
     if not is_fst(data):
         raise FormatError("the file does not begin with OpenFst's magic number", path)
@@ -361,10 +341,9 @@ def _convert_weights(weight: FloatColumn, arc_type: str, what: str) -> Array:
 
 
 def _properties(columns: FstColumns, weight: Array, final: Array) -> int:
-    """Return the property bits that a glance at the columns settles; the others stay unknown.
+    """Return the property bits that a glance at the columns settles.
 
-    Bits that say "known to be topologically sorted" spare OpenFst the search for a good
-    order in its shortest-distance algorithms.
+    A graph that is known to be sorted spares OpenFst the search for an order.
     """
     ilabel, olabel = columns.ilabel, columns.olabel
     same_source = columns.src[1:] == columns.src[:-1]

@@ -66,8 +66,7 @@ def _read_symbols(path: str, modified: int, size: int) -> SymbolTable:
 def extend_symbols(path: PathLike, words: Iterable[str]) -> dict[str, int]:
     """Return the numbers of ``words`` in a table file, which is made, or extended, if need be.
 
-    Numbers that are in the file stay what they are, so that any number of lattices, of any
-    number of vocabularies, can be written with one table.
+    Numbers that are in the file stay, so that one table serves any number of vocabularies.
     """
     table = dict(read_symbols(path)) if os.path.exists(path) else {EPSILON: EPSILON_NAME}
     numbers = {symbol: number for number, symbol in table.items()}

@@ -108,8 +108,7 @@ class ReferenceFile:
     def layout_for(self, ids: Sequence[str]) -> str:
         """Return the layout of a file for some of the segments; empty where there is a doubt.
 
-        Segments may be without a reference, and sentences may begin with what is an id. So the file
-        is by id if it has half of these ids, or one where lines look as if they began with ids.
+        By id is a file that has half of these ids, or one whose lines seem to begin with ids.
         """
         by_table = (one for one, table in self.tables.items() if any(id in table for id in ids))
         found = next(by_table, "")
@@ -136,8 +135,7 @@ def first_column(line: str) -> str:
 def is_own_id(id: str) -> bool:
     """Tell whether a file could have this id in its first column, and it is no mere number.
 
-    Segments without a name are numbered by their readers, and lists often are by their decoders;
-    so numbers say no more than the order does, and lines of text go by that.
+    Numbers are given by readers and decoders, and say no more than the order does.
     """
     return first_column(id) == id != "" and not id.isdecimal()
 

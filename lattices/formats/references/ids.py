@@ -49,14 +49,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 
 
 class Table:
-    """The references of one file by id.
-
-    Attributes
-    ----------
-    entries : dict of str to Transcript
-    excluded : dict of str to int
-        Ids that are not to be scored, and the lines that say so.
-    """
+    """The references of one file by id, and the lines that exclude ids from scoring."""
 
     def __init__(self, entries: Mapping[str, Transcript] | None = None) -> None:
         self.entries: dict[str, Transcript] = dict(entries or {})

@@ -25,7 +25,7 @@ from decoding.reranking import draw
 from decoding.training.learners import LEARNERS
 from fstmetrics import Normalised, parse_metric
 from lattices import Forest, Hypothesis, Lattice, NBest
-from lattices.errors import Error
+from lattices.errors import Error, OptionError
 from lattices.formats.weights import read_weights
 
 #: what happened where there is no answer
@@ -44,6 +44,9 @@ SHELL_ONLY = {
     "quiet": SHOWN,
     "verbose": SHOWN,
     "format": SHOWN,
+    "decimals": SHOWN,
+    "fractions": SHOWN,
+    "sort": SHOWN,
     "plot": SHOWN,
     "summary": SHOWN,
     "history": SHOWN,
@@ -225,11 +228,13 @@ def listed(space: Any, options: dict[str, Any]) -> Any:
 
 def rescored(space: Any, options: dict[str, Any]) -> Any:
     """Return what is best under weights."""
-    options.pop("metric", None), options.pop("normalise", None)
+    scored = [options.pop(name, None) for name in ("metric", "normalise")]
+    if any(scored) and {"k", "spaces"} & set(options):
+        raise OptionError("only sentences are scored")
+    if "spaces" in options and {"k", "unique"} & set(options):
+        raise OptionError("spaces are not lists of the best")
     weights = dict(read_weights(options.pop("weights")))
-    if options.pop("missing", "error") == "zero":
-        weights = {**dict.fromkeys(space.feature_names, 0.0), **weights}
-    space = space.reweighted(weights)
+    space = space.reweighted(weights, missing=options.pop("missing", "warn"))
     if options.pop("spaces", False):
         return entries(space)
     if "k" in options:
@@ -298,6 +303,7 @@ COMMANDS = {
         shell_only={
             **dict.fromkeys(("by", "top", "show", "pra"), SHOWN),
             "wildcard": "metrics have a similarity for it",
+            "random": "the task of curves has it, for a corpus",
             "write_spaces": "a function of its own, decoding.best_paths",
         },
         output=("--format", "jsonl"),
@@ -333,7 +339,13 @@ COMMANDS = {
         always={"metric": ["wer"]},
     ),
     "rescore": Command(
-        shared={**METRICS, "missing": ["zero"], "k": [2], "unique": [True], "spaces": [True]},
+        shared={
+            **METRICS,
+            "missing": ["zero", "error"],
+            "k": [2],
+            "unique": [True],
+            "spaces": [True],
+        },
         shell_only={},
         output=(),
         read=read_rescored,
