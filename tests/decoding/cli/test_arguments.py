@@ -303,7 +303,7 @@ COMMANDS = {
         shell_only={
             **dict.fromkeys(("by", "top", "show", "pra"), SHOWN),
             "wildcard": "metrics have a similarity for it",
-            "random": "the task of curves has it, for a corpus",
+            "random": "a function of its own, decoding.extraction.best_of",
             "write_spaces": "a function of its own, decoding.best_paths",
         },
         output=("--format", "jsonl"),
