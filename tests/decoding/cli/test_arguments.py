@@ -37,9 +37,6 @@ SHOWN = "what is shown, not what is found"
 #: options of all commands that Python does not share, and why
 SHELL_ONLY = {
     "join": "lattices.concatenate",
-    "sort": "order of a table",
-    "decimals": "digits of what is printed",
-    "fractions": "as --decimals",
     "help": SHOWN,
     "quiet": SHOWN,
     "verbose": SHOWN,
