@@ -65,6 +65,11 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 --input-format NAME  input format: text (lines, with ids if the references have them), kaldi ('id
     words'), trn, ctm, tsv ('id score words'), or one of spaces (default: found by content)
 """,
+    "join": """
+--join PATTERN  first put the segments of each recording together, one after the other, with their
+    references, and times moved: a regular expression for ids, of which a group, or all that fits,
+    is the recording's name, such as '(.+)-[0-9]+'
+""",
     "references": """
 @reference files  (default: the references in the input)
 --partial-refs  go on though none of the first segments has references; those that have none fail,

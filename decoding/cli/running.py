@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from decoding.corpus.table import SummedTask, Totals
     from decoding.corpus.writers import Writer
     from fstmetrics import Metric
+    from lattices import Space
     from lattices.formats.references import References
     from lattices.spaces.scales import Scales
 
@@ -232,6 +233,53 @@ def take_sentences(
             # messages name the files of the user
             arguments.made_of = {made: own for own, made in taken.items()}
         yield taken
+
+
+@contextmanager
+def join_recordings(arguments: argparse.Namespace) -> Iterator[bool]:
+    """Replace the input by its recordings, if --join asks for them; tell whether any failed."""
+    if arguments.join is None:
+        yield False
+        return
+    if getattr(arguments, "resume", False):
+        arguments.parser.error("--join and --resume exclude one another: convert --join first")
+    from tempfile import TemporaryDirectory
+
+    from decoding.corpus.joining import join_segments, recording_pattern
+    from decoding.corpus.outcomes import Failure, Failures
+    from decoding.corpus.runner import run as run_corpus
+    from decoding.corpus.transforms import keep_unchanged
+    from decoding.tasks.spaces import SpacesTask
+    from lattices import write
+
+    pattern = recording_pattern(arguments.join)
+    failures, written = Failures(), 0
+
+    def recordings() -> Iterator[Space]:
+        nonlocal written
+        options = dict(arguments.option)
+        outcomes = run_corpus(
+            SpacesTask(keep_unchanged),
+            arguments.paths,
+            format=arguments.input_format,
+            options=options,
+        )
+        for outcome in join_segments(outcomes, pattern):
+            if isinstance(outcome, Failure):
+                failures.append(outcome)
+            else:
+                written += 1
+                yield outcome.result
+
+    with TemporaryDirectory() as folder:
+        made = os.path.join(folder, "recordings.jsonl")
+        write(made, recordings())
+        if not written:
+            raise explain_nothing_done(failures, "no recording could be put together")
+        report_failures(failures)
+        arguments.made_of = {made: arguments.paths[0]}
+        arguments.paths, arguments.input_format, arguments.option = [made], None, []
+        yield bool(failures)
 
 
 def check_one_sentence(arguments: argparse.Namespace) -> None:
