@@ -17,6 +17,7 @@ from benchmarks import (
     engines,
     forests,
     kaldi,
+    long_spaces,
     mbr,
     nbest,
     report,
@@ -147,6 +148,17 @@ native call, the one to compare with C.
             lambda: scaling.expected_edits(largest()),
         ),
     ),
+    "long": Section(
+        "Long lattices",
+        """
+Segments of `d50` put end to end by `lattices.concatenate`, each job in a process of its own:
+seconds of the processor, and megabytes at most beside the lattice. *Before* is version `0a68d2e`,
+where it is installed (`make baseline-long`):
+
+{}
+""",
+        (long_spaces.measure,),
+    ),
     "rows": Section(
         "Rows",
         """
@@ -194,8 +206,14 @@ under new ids, the fastest of two runs, bytecode on disk already; the last line 
 alone, and shows what starting takes:
 
 {}
+
+Small lattices (4 words, 8 arcs, 217 bytes each) in one file of JSON lines: in order in one
+process, and by shards with two workers. What the client takes for a segment bounds how many workers
+it keeps busy; the first line is that on standard output.
+
+{}
 """,
-        (corpus.end_to_end,),
+        (corpus.end_to_end, corpus.shards),
     ),
     "memory": Section(
         "Memory",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -21,15 +22,22 @@ from lattices.formats import LossWarning
 SIZES = (1_000, 10_000)
 ROUNDS = 2
 
-#: runs the command, and prints the peak memory of this process and of its largest worker
+#: how many small lattices are worked on by shards, and in how many of these
+MANY = ((100_000, 100), (1_000_000, 1_000))
+#: states, and arcs from each to the next, of a small lattice
+STATES, CHOICES = 4, 2
+
+#: runs the command, and prints the peak memory of this process and of its largest worker, and the
+#: seconds of the processor that it and they took
 _MEASURED = """
 import json, re, resource, sys
 from decoding.cli.main import main
 code = main(sys.argv[1:])
 # not ru_maxrss of this process, which begins with that of whoever started it
 own = re.search(r"VmHWM:\\s*([0-9]+)", open("/proc/self/status").read())
-worker = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-print(json.dumps([int(own[1]) / 1024, worker / 1024]))
+used, workers = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+spent = [each.ru_utime + each.ru_stime for each in (used, workers)]
+print(json.dumps([int(own[1]) / 1024, workers.ru_maxrss / 1024, *spent]))
 sys.exit(code)
 """
 
@@ -47,10 +55,10 @@ def _copies(some: list[Lattice], count: int) -> Iterator[Lattice]:
         yield some[number % len(some)].replaced(id=str(number))
 
 
-def _oracle(path: Path, folder: Path, workers: int) -> tuple[float, float, list[float]]:
-    """Return seconds, arcs and peak megabytes (parent, largest worker) of one command."""
+def _oracle(path: Path, folder: Path, workers: int, *more: str) -> tuple[float, float, list[float]]:
+    """Return seconds, arcs, and peak megabytes and seconds (parent, workers) of one command."""
     summary = folder / "summary.json"
-    command = ["oracle", str(path), "--metric", "grr", "--workers", str(workers), "-q"]
+    command = ["oracle", str(path), "--metric", "grr", "--workers", str(workers), "-q", *more]
     command += ["-o", str(folder / "out.tsv"), "--summary", str(summary)]
     # with the bytecode kept, as it is wherever a package is installed
     environment = {
@@ -143,8 +151,63 @@ def memory() -> list[str]:
             for count in SIZES:
                 path = folder / file
                 lattices.write(path, _copies(some, count))
-                _, _, (parent, worker) = _oracle(path, folder, workers=2)
+                _, _, (parent, worker, *_) = _oracle(path, folder, workers=2)
                 rows.append(f"| {path.suffix[1:]} | {count:,} | {parent:.0f} | {worker:.0f} |")
                 print(rows[-1])
                 path.unlink()
+    return rows
+
+
+def _small(count: int) -> Iterator[str]:
+    """Yield lines of that many small lattices, with references."""
+    draw = random.Random(1)
+    words = ["the", "a", "cat", "hat", "on", "in", "mat", "dog", "of", "red"]
+    for number in range(count):
+        arcs = [
+            [state, state + 1, word, -round(draw.random(), 3)]
+            for state in range(STATES)
+            for word in draw.sample(words, CHOICES)
+        ]
+        references = [" ".join(draw.choices(words, k=STATES))]
+        fields = {"id": f"s{number}", "refs": references, "finals": {STATES: 0}, "arcs": arcs}
+        yield json.dumps(fields, separators=(",", ":")) + "\n"
+
+
+def _first_line(path: Path) -> float:
+    """Return the seconds until the first result is on standard output."""
+    command = [sys.executable, "-m", "fstmetrics", "oracle", str(path), "--metric", "grr", "-q"]
+    started = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline()
+        seconds = time.perf_counter() - started
+        running.kill()
+    return seconds
+
+
+def shards() -> list[str]:
+    """Return what many small segments take: in order in one process, and by shards in two."""
+    rows = [
+        "| segments | shards | s | segments/s | arcs/s | client, us/segment "
+        "| workers, us/segment | "
+        "client, MB | largest worker, MB | first line, s |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = folder / "small.jsonl"
+        for count, cut in MANY:
+            with open(path, "w") as stream:
+                stream.writelines(_small(count))
+            first = _first_line(path)
+            for workers, of_shards in ((1, None), (2, cut)):
+                more = [] if of_shards is None else ["--shards", str(of_shards)]
+                seconds, arcs, (own, worker, used, helped) = _oracle(path, folder, workers, *more)
+                rows.append(
+                    f"| {count:,} | {of_shards or '-'} | {seconds:.0f} | {count / seconds:,.0f} | "
+                    f"{arcs / seconds:,.0f} | {used / count * 1e6:.1f} | "
+                    f"{helped / count * 1e6:.1f} | {own:.0f} | {worker if of_shards else 0:.0f} | "
+                    f"{first if of_shards is None else '-'!s:.4} |"
+                )
+                print(rows[-1])
     return rows

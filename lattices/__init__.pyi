@@ -1,6 +1,7 @@
 from .algorithms import (
     best as best,
     concatenate as concatenate,
+    cut as cut,
     density as density,
     determinize as determinize,
     k_best as k_best,
@@ -27,6 +28,7 @@ from .errors import (
 )
 from .formats import read as read, write as write
 from .formats.lists.table import from_rows as from_rows
+from .formats.lookup import open as open
 from .formats.references import read_references as read_references
 from .interop import from_fst as from_fst, to_fst as to_fst
 from .interop.arrow import from_arrow as from_arrow, to_arrow as to_arrow

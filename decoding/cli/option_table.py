@@ -45,16 +45,30 @@ TESTS = ("bootstrap", "randomization", "sign", "sign-substitution", "mapsswe")
 #: names them has in the places of the value's name, the default and the help
 SHARED = {
     "inputs": """
+@input files <what>
+--acoustic-scale X: number  weight of acoustic scores, where the format has them, before anything
+    else is done
+--lm-scale X: number  weight of language scores (of Kaldi's graph costs)
+--word-ins-penalty X: number  what each word costs, as Kaldi's lattice-add-penalty
+""",
+    "input files": """
 paths <what>: any  files (plain or compressed), directories, URLs, or - for standard input; before
     options that take several values
 --input-format NAME  format of the input, by default found by its content (see: fstmetrics formats)
 --option KEY=VALUE: pair, repeated  option of the input format, such as tags=keep for htk; may be
     repeated
+--ids FILE  only segments with these ids, one a line, which are looked up: in Arrow and Parquet
+    files, and in plain files with an index (fstmetrics info --index)
 """,
     "systems": """
 paths <what>: any  <note>, or - for standard input; before options that take several values
 --input-format NAME  input format: text (lines, with ids if the references have them), kaldi ('id
     words'), trn, ctm, tsv ('id score words'), or one of spaces (default: found by content)
+""",
+    "join": """
+--join PATTERN  first put the segments of each recording together, one after the other, with their
+    references, and times moved: a regular expression for ids, of which a group, or all that fits,
+    is the recording's name, such as '(.+)-[0-9]+'
 """,
     "references": """
 @reference files  (default: the references in the input)
@@ -130,13 +144,20 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 """,
     "plot": "--plot FILE  also <note>: .png, .svg or .pdf; needs matplotlib",
     "running": """
---workers N: whole number = 1  number of worker processes, which gain where the work takes seconds,
-    not for 1,000 lattices; does not change the output (default: 1, in this process)
+--workers N: workers = auto  number of worker processes; auto begins in this one, and goes on in one
+    for each processor if the rest takes seconds; does not change the output (default: auto)
 --dask ADDRESS  scheduler address (tcp://host:8786) or scheduler file of a Dask cluster to run on,
     instead of --workers
+--executor NAME  python:MODULE:FUNCTION, which is called without arguments and returns a
+    concurrent.futures.Executor to run on, of whatever cluster; instead of --workers
 """,
-    "resuming": "--resume  continue an interrupted run with the same arguments, from its journal "
-    "beside OUT",
+    "resuming": """
+--resume  continue an interrupted run with the same arguments, from its journal beside OUT
+--shards N: whole number  cut the input into about N shards, which workers read and write by
+    themselves, and --resume goes by shard; does not change the output (default: shards of 32 MB
+    where several workers get 256 MB or more, and else none: all comes in order)
+--partitioned  leave a file for each shard: OUT is a new folder
+""",
     "table format": """
 --format: tables = table  output format (default: table); latex needs the package booktabs, parquet
     pyarrow<note>
@@ -262,6 +283,11 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{number} is less than 1")
     return number
+
+
+def workers(text: str) -> int:
+    """Return a number of workers, 0 for ``auto``; for argparse."""
+    return 0 if text == "auto" else positive(text)
 
 
 def finite(text: str) -> float:
@@ -412,6 +438,7 @@ _WRITERS = "decoding.corpus.writers:WRITERS"
 #: what the value of an option is: a function of its text, or all that it may be
 KINDS: dict[str, Callable[[str], Any] | tuple[str, ...] | PluginNames] = {
     "whole number": positive,
+    "workers": workers,
     "number": finite,
     "seed": seed,
     "level": _level,

@@ -17,13 +17,17 @@ from decoding.cli.terminal import detail, is_verbose, note, progress, say
 
 if TYPE_CHECKING:
     from decoding.corpus.actors import Actors
+    from decoding.corpus.inputs import Inputs
     from decoding.corpus.journal import Journal
     from decoding.corpus.outcomes import Failures
     from decoding.corpus.runner import Done, Failure, Processing, ResumePoint, Segment
+    from decoding.corpus.shards import ShardedRun
     from decoding.corpus.table import SummedTask, Totals
     from decoding.corpus.writers import Writer
     from fstmetrics import Metric
+    from lattices import Space
     from lattices.formats.references import References
+    from lattices.spaces.scales import Scales
 
     Outcome: TypeAlias = Done[Any] | Failure
 
@@ -43,8 +47,13 @@ class _Counted(Protocol):
 
 def check_running(arguments: argparse.Namespace) -> None:
     """Refuse two kinds of workers, and what cannot be resumed; of every command with workers."""
-    if arguments.dask and arguments.workers > 1:
-        arguments.parser.error("--dask and --workers exclude one another")
+    given = {
+        "--dask": arguments.dask,
+        "--executor": arguments.executor,
+        "--workers": arguments.workers > 1,
+    }
+    if len(both := [name for name, value in given.items() if value]) > 1:
+        arguments.parser.error(f"{both[0]} and {both[1]} exclude one another")
     if arguments.dask:
         from lattices.optional import require
 
@@ -58,7 +67,7 @@ def check_running(arguments: argparse.Namespace) -> None:
         )
     if arguments.output == STANDARD:
         arguments.parser.error("--resume needs -o OUT: there is nothing to go on with in a pipe")
-    if STANDARD in (*arguments.paths, *(arguments.refs or [])):
+    if STANDARD in (*arguments.paths, *(getattr(arguments, "refs", None) or [])):
         arguments.parser.error("--resume needs files: standard input cannot be checked or skipped")
 
 
@@ -72,26 +81,16 @@ def corpus_outcomes(
     actors: Actors | None = None,
 ) -> Iterator[Iterator[Done[R] | Failure]]:
     """Do a task as the arguments say, or by actors, with progress on a terminal."""
-    from decoding.corpus.runner import Failure, Inputs
+    from decoding.corpus.runner import Failure
     from decoding.corpus.runner import run as run_corpus
 
-    inputs = Inputs(arguments.paths, arguments.input_format, tell=note)
-    _check_formats(inputs.files, arguments.input_format)
-    if is_verbose():
-        _tell_inputs(inputs.files, arguments)
+    inputs = open_inputs(arguments)
     with ExitStack() as stack:
-        cluster: dict[str, Any] = {"workers": arguments.workers}
         if actors is not None:
-            cluster = {"workers": actors.workers, "executor": actors}
+            cluster: dict[str, Any] = {"workers": actors.workers, "executor": actors}
             inputs.shared_files = actors.can_open(inputs.files)
-        elif arguments.dask:
-            from decoding.corpus.dask import dask_executor
-
-            executor = stack.enter_context(
-                dask_executor(arguments.dask, lambda seconds: say_waiting(arguments, seconds))
-            )
-            cluster = {"workers": executor.workers, "executor": executor}
-            inputs.shared_files = executor.can_open(inputs.files)
+        else:
+            cluster = open_cluster(arguments, inputs, stack)
         shown = stack.enter_context(progress(inputs.bytes, wanted=not arguments.quiet))
         # all that was imported stays: looking through it for garbage, again and again while
         # results come in, is time lost, and workers would get copies of what is only looked at
@@ -105,6 +104,7 @@ def corpus_outcomes(
                 task,
                 inputs,
                 options=dict(arguments.option),
+                change=scales_of(arguments),
                 first=first,
                 earlier=earlier,
                 on_read=shown.read,
@@ -121,6 +121,55 @@ def corpus_outcomes(
                 say(f"warning: {problem}")
 
         yield watched()
+
+
+#: options that change the scores of what is read
+SCALES = ("acoustic_scale", "lm_scale", "word_ins_penalty")
+
+
+def scales_of(arguments: argparse.Namespace) -> Scales | None:
+    """Return the scales that are asked for; of ``tune``, which tries many, none."""
+    given = {name: getattr(arguments, name, None) for name in SCALES}
+    if not any(isinstance(value, float) for value in given.values()):
+        return None
+    from lattices.spaces.scales import Scales
+
+    return Scales(**given)
+
+
+def open_inputs(arguments: argparse.Namespace) -> Inputs:
+    """Return the files to read; whatever they need has to be there."""
+    from decoding.corpus.inputs import Inputs
+
+    inputs = Inputs(arguments.paths, arguments.input_format, tell=note)
+    _check_formats(inputs.files, arguments.input_format)
+    if getattr(arguments, "ids", None):
+        from lattices.formats.streams import number_lines
+
+        lines = (line.strip() for _, line in number_lines(arguments.ids))
+        inputs.choose([line for line in lines if line], dict(arguments.option))
+    if is_verbose():
+        _tell_inputs(inputs.files, arguments)
+    return inputs
+
+
+def open_cluster(arguments: argparse.Namespace, inputs: Inputs, stack: ExitStack) -> dict[str, Any]:
+    """Return who works: how many workers, and their executor if they are not processes of ours."""
+    if getattr(arguments, "executor", None):
+        from decoding.corpus.dask import can_open, count_workers, make_executor
+
+        made = stack.enter_context(make_executor(arguments.executor))
+        inputs.shared_files = can_open(made, inputs.files)
+        return {"workers": count_workers(made), "executor": made}
+    if not arguments.dask:
+        return {"workers": arguments.workers}
+    from decoding.corpus.dask import dask_executor
+
+    executor = stack.enter_context(
+        dask_executor(arguments.dask, lambda seconds: say_waiting(arguments, seconds))
+    )
+    inputs.shared_files = executor.can_open(inputs.files)
+    return {"workers": executor.workers, "executor": executor}
 
 
 def say_waiting(arguments: argparse.Namespace, seconds: float) -> None:
@@ -140,7 +189,8 @@ def _tell_inputs(files: Sequence[str], arguments: argparse.Namespace) -> None:
     if arguments.dask:
         detail(f"on the Dask cluster {arguments.dask}")
     else:
-        detail(f"{arguments.workers} worker{'s' if arguments.workers > 1 else ', this process'}")
+        own = {0: "this process, and others if they help", 1: "1 worker, this process"}
+        detail(own.get(arguments.workers, f"{arguments.workers} workers"))
 
 
 def _check_formats(files: Sequence[str], name: str | None) -> None:
@@ -185,6 +235,53 @@ def take_sentences(
         yield taken
 
 
+@contextmanager
+def join_recordings(arguments: argparse.Namespace) -> Iterator[bool]:
+    """Replace the input by its recordings, if --join asks for them; tell whether any failed."""
+    if arguments.join is None:
+        yield False
+        return
+    if getattr(arguments, "resume", False):
+        arguments.parser.error("--join and --resume exclude one another: convert --join first")
+    from tempfile import TemporaryDirectory
+
+    from decoding.corpus.joining import join_segments, recording_pattern
+    from decoding.corpus.outcomes import Failure, Failures
+    from decoding.corpus.runner import run as run_corpus
+    from decoding.corpus.transforms import keep_unchanged
+    from decoding.tasks.spaces import SpacesTask
+    from lattices import write
+
+    pattern = recording_pattern(arguments.join)
+    failures, written = Failures(), 0
+
+    def recordings() -> Iterator[Space]:
+        nonlocal written
+        options = dict(arguments.option)
+        outcomes = run_corpus(
+            SpacesTask(keep_unchanged),
+            arguments.paths,
+            format=arguments.input_format,
+            options=options,
+        )
+        for outcome in join_segments(outcomes, pattern):
+            if isinstance(outcome, Failure):
+                failures.append(outcome)
+            else:
+                written += 1
+                yield outcome.result
+
+    with TemporaryDirectory() as folder:
+        made = os.path.join(folder, "recordings.jsonl")
+        write(made, recordings())
+        if not written:
+            raise explain_nothing_done(failures, "no recording could be put together")
+        report_failures(failures)
+        arguments.made_of = {made: arguments.paths[0]}
+        arguments.paths, arguments.input_format, arguments.option = [made], None, []
+        yield bool(failures)
+
+
 def check_one_sentence(arguments: argparse.Namespace) -> None:
     """Refuse several results of a segment in formats that have one."""
     if arguments.format in SENTENCES and (arguments.k or 1) > 1:
@@ -201,7 +298,7 @@ def _resumable_output(
 
     ``on_failure`` is given every failure of the run that is resumed.
     """
-    from decoding.corpus.journal import Journal, open_journalled
+    from decoding.corpus.journal import Journal, drop_shards, has_plan, open_journalled
     from lattices.errors import EngineError
 
     resume = getattr(arguments, "resume", None)
@@ -212,6 +309,8 @@ def _resumable_output(
             yield Journal(stream)
         return
     with open_journalled(arguments.output, stamp, resume=resume, on_failure=on_failure) as journal:
+        if not resume and has_plan(arguments.output):
+            drop_shards(arguments.output)
         if resume:
             done = journal.earlier.outcomes
             note(f"going on after {done} segments" if done else "there is nothing to resume")
@@ -221,6 +320,24 @@ def _resumable_output(
             if journal.has_entries:
                 say("interrupted; the same command with --resume goes on from here")
             raise
+
+
+#: why some runs are in order
+_WATCHED = "with these options every result is looked at, in order"
+
+
+def find_shards(arguments: argparse.Namespace, objection: str = "") -> ShardedRun | None:
+    """Return how to run by shards, None if all is to be put in order as it comes.
+
+    ``objection`` is why it has to be.
+    """
+    asked = getattr(arguments, "shards", None) or getattr(arguments, "partitioned", False)
+    several = arguments.workers > 1 or arguments.dask or getattr(arguments, "executor", None)
+    if not (asked or getattr(arguments, "resume", False) or several):
+        return None
+    from decoding.cli.sharding import choose_shards
+
+    return choose_shards(arguments, objection) if hasattr(arguments, "shards") else None
 
 
 def file_stamps(paths: list[str]) -> list[list[Any]]:
@@ -273,14 +390,51 @@ def stamp_of(arguments: argparse.Namespace, task: Any, *without: str) -> dict[st
         "input": file_stamps(arguments.paths),
         "input format": arguments.input_format,
         "input options": sorted(map(list, arguments.option)),
+        **{name: value for name in SCALES if (value := getattr(arguments, name, None)) is not None},
         "references": file_stamps(arguments.refs or []),
         "reference format": arguments.refs_format,
         "reference ids": arguments.refs_id,
         **({"partial references": True} if arguments.partial_refs else {}),
+        **({"ids": file_stamps([arguments.ids])} if getattr(arguments, "ids", None) else {}),
         "metrics": [str(metric) for metric in metrics],
         "metric files": file_stamps(_list_option_files(metrics)),
         "format": arguments.format,
         **options,
+    }
+
+
+#: options that make no difference to what is written
+_MANNERS = {
+    "parser",
+    "run",
+    "quiet",
+    "verbose",
+    "workers",
+    "dask",
+    "executor",
+    "shards",
+    "partitioned",
+    "resume",
+}
+
+
+def stamp_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what an output depends on that no task tells: all options, and the files they name."""
+    from decoding.version import __version__
+
+    options = {name: each for name, each in vars(arguments).items() if name not in _MANNERS}
+    named = [
+        str(part)
+        for name, each in options.items()
+        if name != "output"
+        for part in (each if isinstance(each, list | tuple) else [each])
+    ]
+    files = sorted({path for path in named if os.path.isfile(path)}.difference(arguments.paths))
+    return {
+        "version": __version__,
+        "input": file_stamps(arguments.paths),
+        "files": file_stamps(files),
+        **{name: _stamp(each) for name, each in options.items() if not callable(each)},
     }
 
 
@@ -304,12 +458,15 @@ def write_results(
     conclude: Callable[[Totals], dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Do a task over the corpus, write its results and the summary, and return the latter."""
-    from decoding.corpus.outcomes import Failure
+    from decoding.corpus.outcomes import Done, Failure
     from decoding.corpus.table import Totals
-    from decoding.corpus.writers import WrittenTask
+    from decoding.corpus.writers import ResultLines, WrittenTask
     from lattices.formats.streams import open_output
 
     totals, references = Totals(task.layout), task.references
+    lines = ResultLines(totals, arguments.format == "text")
+    written = WrittenTask(task, dict(writers), kept)
+    settle = make_settler(references, arguments, required=required)
     with ExitStack() as stack:
         path = getattr(arguments, "summary", None)
         summary_file = _SummaryFile(stack.enter_context(open_output(path))) if path else None
@@ -319,37 +476,43 @@ def write_results(
             if summary_file is not None:
                 summary_file.add(failure)
 
-        journal = stack.enter_context(
-            _resumable_output(arguments, dict(stamp or {}), count_earlier)
-        )
-        outcomes = stack.enter_context(
-            corpus_outcomes(
-                WrittenTask(task, dict(writers), kept),
-                arguments,
-                first=make_settler(references, arguments, required=required),
-                earlier=journal.earlier,
+        conclude = conclude or task.summary
+        sharded = find_shards(arguments, "" if watch is iter else _WATCHED)
+        if sharded is not None:
+            from decoding.cli.sharding import run_shards
+
+            totals.start(None)
+            of_run = run_shards(
+                sharded, written, lines, arguments,
+                first=settle, stamp=stamp, suffix=f".{arguments.format}",
+            )  # fmt: skip
+            found = stack.enter_context(of_run)
+            if summary_file is not None:
+                for failure in found:
+                    summary_file.add(failure)
+            check_results(totals, references, done)
+            summary = conclude(totals)
+        else:
+            journal = stack.enter_context(
+                _resumable_output(arguments, dict(stamp or {}), count_earlier)
             )
-        )
-        totals.start(journal.state)
-        rows: list[dict[str, Any]] = []
-        for outcome in totals.watch(watch(outcomes)):
-            data = b""
-            if isinstance(outcome, Failure):
-                # plain text has no ids: an empty line keeps line i that of segment i, and what is
-                # wrong with a whole file is no segment
-                if arguments.format == "text" and outcome.position >= 0:
-                    data = b"\n"
-                if summary_file is not None:
+            outcomes = stack.enter_context(
+                corpus_outcomes(written, arguments, first=settle, earlier=journal.earlier)
+            )
+            totals.start(journal.state)
+            rows: list[dict[str, Any]] = []
+            for outcome in totals.watch(watch(outcomes)):
+                if isinstance(outcome, Failure) and summary_file is not None:
                     summary_file.add(outcome)
-            elif arguments.format in TABULAR:
-                rows += outcome.result["lines"]
-            else:
-                data = "".join(outcome.result["lines"]).encode("utf-8")
-            journal.write(outcome, data)
-            if journal.is_due:
-                journal.enter(totals.state())
-        check_results(totals, references, done)
-        summary = (conclude or task.summary)(totals)
+                if isinstance(outcome, Done) and arguments.format in TABULAR:
+                    rows += outcome.result["lines"]
+                    journal.write(outcome, b"")
+                else:
+                    journal.write(outcome, lines.lines(outcome))
+                if journal.is_due:
+                    journal.enter(totals.state())
+            check_results(totals, references, done)
+            summary = conclude(totals)
         if arguments.format in TABULAR:
             from decoding.cli.tables import tabular
             from decoding.frames import columns_of

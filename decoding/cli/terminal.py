@@ -130,9 +130,9 @@ class Progress:
         self._bytes += count
         self._refresh()
 
-    def done(self, failed: bool = False) -> None:
-        """Say that a segment is finished."""
-        self._segments += 1
+    def done(self, failed: int = 0, count: int = 1) -> None:
+        """Say that a segment is finished, or several."""
+        self._segments += count
         self._failed += failed
         self._refresh()
 

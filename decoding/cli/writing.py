@@ -23,11 +23,11 @@ from decoding.cli.arguments import (
     report_failures,
 )
 from decoding.cli.option_table import STANDARD
-from decoding.cli.running import corpus_outcomes, say_unweighted
+from decoding.cli.running import corpus_outcomes, find_shards, say_unweighted, stamp_options
 from decoding.cli.terminal import say
 
 if TYPE_CHECKING:
-    from decoding.corpus.encoding import Ready, Target
+    from decoding.corpus.encoding import Ready, ReadySpaces, Target
     from decoding.corpus.runner import Done, Failure
     from decoding.corpus.transforms import Transform
     from lattices.formats.references import References
@@ -85,9 +85,24 @@ def transform_and_write(
     """
     from decoding.corpus.encoding import SYMBOLS
     from decoding.tasks.spaces import EncodedTask, SpacesTask
+    from lattices.formats import FORMATS
 
     target = replace(target_of(arguments), weights=weights)
     first = make_settler(references, arguments)
+    sharded = find_shards(arguments, _find_objection(arguments, target, then is not None))
+    if sharded is not None:
+        from decoding.cli.sharding import run_shards
+        from decoding.corpus.encoding import ReadySpaces
+
+        collector, stamp = ReadySpaces(target), stamp_options(arguments)
+        with run_shards(
+            sharded, EncodedTask(transform, target), collector, arguments,
+            first=first, stamp=stamp, suffix=next(iter(FORMATS.get(target.format).suffixes), ""),
+        ):  # fmt: skip
+            _check_written(collector, references)
+        return _report_written(collector)
+    if getattr(arguments, "resume", False):
+        arguments.parser.error("--resume goes by shard here: begin with --shards N")
     if SYMBOLS not in target.options and then is None:
         with corpus_outcomes(EncodedTask(transform, target), arguments, first=first) as outcomes:
             return write_outcomes(arguments, target, outcomes, references)
@@ -95,6 +110,22 @@ def transform_and_write(
     with corpus_outcomes(SpacesTask(transform), arguments, first=first) as spaces:
         ready = prepare_results(spaces if then is None else then(spaces), target.ready)
         return write_outcomes(arguments, target, ready, references)
+
+
+def _find_objection(arguments: argparse.Namespace, target: Target, in_order: bool) -> str:
+    """Return why spaces cannot be written by shards; empty if they can."""
+    from decoding.corpus.encoding import ARCHIVE, SYMBOLS
+    from lattices.formats import FORMATS
+
+    if in_order:
+        return "what is added is read in the order of the segments"
+    if beside := {SYMBOLS, ARCHIVE} & set(target.options):
+        return f"{'= and '.join(sorted(beside))}= is one file for all segments"
+    if FORMATS.get(target.format).single:
+        return f"{target.format} holds one segment a file"
+    if target.together and not arguments.partitioned:
+        return f"a file of {target.format} is written as a whole; --partitioned leaves one a shard"
+    return ""
 
 
 def prepare_results(
@@ -123,26 +154,54 @@ def write_outcomes(
     references: References | None = None,
 ) -> int:
     """Write what is ready, report the rest on standard error, and return the exit code."""
+    from decoding.corpus.encoding import ReadySpaces
     from lattices.formats import FORMATS
+    from lattices.formats.streams import open_output
 
-    path, folder = arguments.output, None
+    path = arguments.output
     if os.path.isdir(path):
         suffix = next(iter(FORMATS.get(target.format).suffixes), "")
         folder = _Folder(path, suffix, list_inputs(arguments))
-    sieve = _Sieve(target.format, references, folder)
-    good = sieve.sift(outcomes)
-    if folder is not None:
-        folder.write(good)
-    elif target.together:
-        _write_together(path, target, good)
+        collector = ReadySpaces(target, folder.find_objection)
+        folder.write(collector.sift(outcomes))
+        _check_written(collector, references)
     else:
-        _write_one_by_one(path, target, good)
-    report_failures(sieve.failures)
-    sieve.report_losses()
-    say_unweighted(list(sieve.unweighted))
-    if sieve.failures:
-        say(f"{sieve.written} segments written, {len(sieve.failures)} failed")
-    return 1 if sieve.failures else 0
+        collector = ReadySpaces(target, name=path if path != STANDARD else "<stdout>")
+        with open_output(path) as stream:
+            collector.write(outcomes, stream)
+            _check_written(collector, references)
+    return _report_written(collector)
+
+
+def _check_written(collector: ReadySpaces, references: References | None) -> None:
+    """Raise FormatError where nothing was written, or perhaps with wrong references."""
+    from lattices.errors import FormatError
+
+    if references is not None and collector.records:
+        try:
+            references.finish(collector.records)
+        except FormatError:
+            # a file that could not be read may be what makes the numbers differ
+            report_failures(collector.failures)
+            raise
+    if collector.failures and not collector.written:
+        raise explain_nothing_done(collector.failures, "nothing could be written")
+
+
+def _report_written(collector: ReadySpaces) -> int:
+    """Say what failed, what was left out, a line for each kind of thing; return the exit code."""
+    failures, losses = collector.failures, list(collector.losses.items())
+    report_failures(failures)
+    name = collector.target.format
+    for what, (where, count) in losses[:SHOWN_FAILURES]:
+        more = f" and {count - 1} more segments" if count > 1 else ""
+        say(f"{name} cannot hold, and left out: {what} of {where}{more}")
+    if len(losses) > SHOWN_FAILURES:
+        say(f"... and {len(losses) - SHOWN_FAILURES} more kinds of things")
+    say_unweighted(list(collector.unweighted))
+    if failures:
+        say(f"{collector.written} segments written, {len(failures)} failed")
+    return 1 if failures else 0
 
 
 @dataclass(frozen=True)
@@ -178,90 +237,3 @@ class _Folder:
         for done in good:
             with open_output(self.file(done.id)) as stream:
                 stream.write(done.result.data)
-
-
-def _write_together(path: str, target: Target, good: Iterable[Done[Ready]]) -> None:
-    from lattices.formats.streams import open_output
-
-    with open_output(path) as stream:
-        target.put(stream, (done.result for done in good))
-
-
-def _write_one_by_one(path: str, target: Target, good: Iterable[Done[Ready]]) -> None:
-    from lattices.errors import FormatError
-    from lattices.formats import FORMATS
-    from lattices.formats.streams import open_output
-
-    single = FORMATS.get(target.format).single
-    with open_output(path) as stream:
-        for number, done in enumerate(good):
-            if single and number:
-                raise FormatError(
-                    f"{target.format} holds one segment a file; write to a directory",
-                    path if path != STANDARD else "<stdout>",
-                )
-            stream.write(done.result.data)
-
-
-class _Sieve:
-    """Passes on what can be written; records failures and losses."""
-
-    def __init__(
-        self, format: str, references: References | None, folder: _Folder | None = None
-    ) -> None:
-        from decoding.corpus.outcomes import Failures
-
-        self._format, self._references, self._folder = format, references, folder
-        self._records = 0
-        self._losses: dict[str, tuple[str, int]] = {}
-        self.unweighted: dict[str, None] = {}
-        self.written = 0
-        self.failures = Failures()
-
-    def sift(self, outcomes: Iterable[Done[Ready] | Failure]) -> Iterator[Done[Ready]]:
-        """Iterate over what can be written; at the end, raise FormatError if that is nothing."""
-        from decoding.corpus.outcomes import Failure
-
-        for outcome in outcomes:
-            self._records += outcome.position >= 0
-            if isinstance(outcome, Failure):
-                self.failures.append(outcome)
-                continue
-            problem = self._find_objection(outcome.id)
-            if problem:
-                self.failures.append(
-                    Failure(outcome.position, outcome.path, outcome.line, outcome.id, problem)
-                )
-                continue
-            self.written += 1
-            self.unweighted.update(dict.fromkeys(outcome.result.unweighted))
-            for what, where in outcome.result.losses.items():
-                first, count = self._losses.get(what, (where, 0))
-                self._losses[what] = first, count + 1
-            yield outcome
-        self._check()
-
-    def _find_objection(self, name: str) -> str:
-        """Return why a segment of this name cannot be written; empty if it can."""
-        return self._folder.find_objection(name) if self._folder is not None else ""
-
-    def _check(self) -> None:
-        from lattices.errors import FormatError
-
-        if self._references is not None and self._records:
-            try:
-                self._references.finish(self._records)
-            except FormatError:
-                # a file that could not be read may be what makes the numbers differ
-                report_failures(self.failures)
-                raise
-        if self.failures and not self.written:
-            raise explain_nothing_done(self.failures, "nothing could be written")
-
-    def report_losses(self) -> None:
-        """Say what was left out, a line for each kind of thing."""
-        for what, (where, count) in list(self._losses.items())[:SHOWN_FAILURES]:
-            more = f" and {count - 1} more segments" if count > 1 else ""
-            say(f"{self._format} cannot hold, and left out: {what} of {where}{more}")
-        if len(self._losses) > SHOWN_FAILURES:
-            say(f"... and {len(self._losses) - SHOWN_FAILURES} more kinds of things")

@@ -1,4 +1,4 @@
-"""Dask executor: batches of a corpus on a cluster that may lose workers at any time.
+"""Executors of clusters: Dask's, which may lose workers at any time, and any other.
 
 Nothing is shared but the job, which the scheduler keeps and sends to each worker once. What a
 lost worker had in its hands, results that were not yet fetched included, the scheduler gives
@@ -13,8 +13,10 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from typing import Any
 
-from lattices.errors import EngineError
+from decoding.corpus.runner import count_processors
+from lattices.errors import EngineError, OptionError
 from lattices.optional import require
+from lattices.registry import load_python
 
 #: seconds to wait for the scheduler, and for a first worker
 PATIENCE = 30.0
@@ -49,20 +51,34 @@ class DaskExecutor(Executor):
         return bool(seen) and all(seen.values())
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Send a call away; the result is fetched when it is asked for."""
+        """Send a call away."""
         if fn is not self._callable:
             self._callable, self._sent = fn, self.client.submit(_itself, fn, pure=False)
         return _Fetched(self.client.submit(_call, self._sent, args, kwargs, pure=False))
 
 
 class _Fetched(Future[Any]):
-    """A result on the cluster."""
+    """A result on the cluster: fetched when it is there or, of an actor, when it is asked for."""
 
     def __init__(self, future: Any) -> None:
         super().__init__()
         self._future = future
+        self._tells = hasattr(future, "add_done_callback")
+        if self._tells:
+            future.add_done_callback(self._arrive)
+
+    def _arrive(self, future: Any) -> None:
+        distributed = require("distributed", "dask")
+        try:
+            self.set_result(future.result())
+        except (distributed.KilledWorker, distributed.CancelledError) as problem:
+            self.set_exception(BrokenExecutor(str(problem)))
+        except BaseException as problem:
+            self.set_exception(problem)
 
     def result(self, timeout: float | None = None) -> Any:
+        if self._tells:
+            return super().result(timeout)
         distributed = require("distributed", "dask")
         try:
             return self._future.result(timeout)
@@ -84,6 +100,33 @@ class _Fetched(Future[Any]):
 def fetched(future: Any) -> Future[Any]:
     """Return a future of the cluster, or an actor's, as one of the standard library."""
     return _Fetched(future)
+
+
+@contextmanager
+def make_executor(name: str) -> Iterator[Executor]:
+    """Make the executor that ``python:MODULE:NAME`` returns, and shut it down in the end."""
+    made = load_python(name)()
+    if not hasattr(made, "submit"):
+        raise OptionError(f"{name} made {type(made).__name__}, no executor: it has no submit()")
+    with made:
+        yield made
+
+
+def can_open(executor: Any, files: Iterable[str]) -> bool:
+    """Tell whether the workers see these files as this process does, by size and time.
+
+    Of an executor that is not Dask's one of them is asked.
+    """
+    if isinstance(executor, DaskExecutor):
+        return executor.can_open(files)
+    wanted = {file: _looks(file) for file in files}
+    return None not in wanted.values() and bool(executor.submit(_all_look, wanted).result())
+
+
+def count_workers(executor: Any) -> int:
+    """Return how many calls an executor works on at a time, as far as it tells."""
+    found = getattr(executor, "workers", None) or getattr(executor, "_max_workers", None)
+    return int(found or count_processors())
 
 
 def _itself(value: Any) -> Any:

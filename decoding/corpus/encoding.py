@@ -7,10 +7,11 @@ the bytes together, and a segment that the format cannot hold is a failure of it
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from decoding.corpus.outcomes import Done, Failure, Failures
 from decoding.corpus.transforms import list_unweighted
 from lattices.errors import FormatError, argument
 from lattices.formats import FORMATS
@@ -100,6 +101,94 @@ class Target:
             format.assemble(stream, data, **self.options)
         else:
             format.write(stream, data, Unsupported(format.name, allowed=True), **self.options)
+
+
+class ReadySpaces:
+    """Collector of spaces that are ready: it writes them, and counts what is lost.
+
+    Parameters
+    ----------
+    target : Target
+    find_objection
+        Why a segment of a name cannot be written; empty if it can.
+    name : str
+        What messages call the file.
+
+    Attributes
+    ----------
+    records, written : int
+        Segments of the input, and those that were written.
+    losses : mapping of str to (str, int)
+        What the format cannot hold, where it was first, and in how many segments.
+    unweighted : mapping of str to None
+        Features without weight.
+    failures : Failures
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        find_objection: Callable[[str], str] | None = None,
+        name: str = "",
+    ) -> None:
+        self.target, self._find_objection, self._name = target, find_objection, name
+        self.records = self.written = 0
+        self.losses: dict[str, tuple[str, int]] = {}
+        self.unweighted: dict[str, None] = {}
+        self.failures = Failures()
+
+    def sift(self, outcomes: Iterable[Done[Ready] | Failure]) -> Iterator[Done[Ready]]:
+        """Iterate over what can be written."""
+        for outcome in outcomes:
+            self.records += outcome.position >= 0
+            if isinstance(outcome, Failure):
+                self.failures.append(outcome)
+                continue
+            problem = self._find_objection(outcome.id) if self._find_objection else ""
+            if problem:
+                place = (outcome.position, outcome.path, outcome.line, outcome.id)
+                self.failures.append(Failure(*place, problem))
+                continue
+            self.written += 1
+            self.unweighted.update(dict.fromkeys(outcome.result.unweighted))
+            self._lose({what: (where, 1) for what, where in outcome.result.losses.items()})
+            yield outcome
+
+    def write(self, outcomes: Iterable[Done[Ready] | Failure], stream: BinaryIO) -> None:
+        """Write a file of all that can be written."""
+        ready = (done.result for done in self.sift(outcomes))
+        if self.target.together:
+            self.target.put(stream, ready)
+            return
+        single = FORMATS.get(self.target.format).single
+        for number, each in enumerate(ready):
+            if single and number:
+                raise FormatError(
+                    f"{self.target.format} holds one segment a file; write to a directory",
+                    self._name,
+                )
+            stream.write(each.data)
+
+    def state(self) -> dict[str, Any]:
+        """Return the counts."""
+        return {
+            "records": self.records,
+            "written": self.written,
+            "losses": self.losses,
+            "unweighted": list(self.unweighted),
+        }
+
+    def merge(self, state: Mapping[str, Any]) -> None:
+        """Add the counts of others."""
+        self.records += state["records"]
+        self.written += state["written"]
+        self.unweighted.update(dict.fromkeys(state["unweighted"]))
+        self._lose(state["losses"])
+
+    def _lose(self, losses: Mapping[str, Sequence[Any]]) -> None:
+        for what, (where, more) in losses.items():
+            first, count = self.losses.get(what, (where, 0))
+            self.losses[what] = first, count + more
 
 
 _WRONG_KIND = {

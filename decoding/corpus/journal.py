@@ -16,6 +16,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -39,7 +40,7 @@ from lattices.formats.streams import (
 from lattices.optional import blake2b
 
 #: of the journal: an older one is refused
-VERSION = 2
+VERSION = 3
 #: seconds between two entries; what is done in between is done again after a fall
 INTERVAL = 1.0
 #: failures after which an entry is made, so that there are never more in memory
@@ -158,7 +159,7 @@ class Journal:
                 f"cannot resume {self._name!r}: its journal is damaged, or of another version of "
                 "fstmetrics; without --resume it begins anew"
             )
-        self._check_task(begun["task"], json.loads(json.dumps(self._task)))
+        check_task(self._name, begun["task"], json.loads(json.dumps(self._task)))
         self._chain, end = _seal(line), log.tell()
         for line in log:
             entry = self._content(line)
@@ -204,14 +205,19 @@ class Journal:
         self._output = read
         return True
 
-    def _check_task(self, begun: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-        for name in (*wanted, *begun):
-            before, now = begun.get(name), wanted.get(name)
-            if before != now:
-                raise OptionError(
-                    f"cannot resume {self._name!r}: it was begun with {name} {before!r}, not "
-                    f"{now!r}; without --resume it begins anew"
-                )
+
+def check_task(
+    name: str, begun: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None
+) -> None:
+    """Refuse to go on with an output of this name that was begun by another task."""
+    begun, wanted = begun or {}, wanted or {}
+    for key in (*wanted, *begun):
+        before, now = begun.get(key), wanted.get(key)
+        if before != now:
+            raise OptionError(
+                f"cannot resume {name!r}: it was begun with {key} {before!r}, not "
+                f"{now!r}; without --resume it begins anew"
+            )
 
 
 def _checksum(chain: bytes, text: bytes) -> bytes:
@@ -274,6 +280,39 @@ def open_journalled(
                     with suppress(FileNotFoundError):
                         os.unlink(hidden)
             raise
+
+
+@contextmanager
+def hold_output(path: PathLike) -> Iterator[None]:
+    """Keep other runs from writing an output; what an interrupted one has left is dropped."""
+    name, target = os.fspath(path), os.path.realpath(path)
+    compression_of(target)
+    if not _has_locks():
+        yield
+        return
+    partial, log_path = make_hidden_path(target, "partial"), make_hidden_path(target, "journal")
+    with _own(partial, name):
+        try:
+            yield
+        finally:
+            for hidden in (log_path, partial):
+                with suppress(FileNotFoundError):
+                    os.unlink(hidden)
+
+
+def shards_folder(output: PathLike) -> str:
+    """Return the hidden folder of the parts of an output."""
+    return make_hidden_path(os.path.realpath(output), "shards")
+
+
+def has_plan(output: PathLike) -> bool:
+    """Tell whether a run by shards has begun an output, and has not ended."""
+    return os.path.exists(os.path.join(shards_folder(output), "plan"))
+
+
+def drop_shards(output: PathLike) -> None:
+    """Remove what a run by shards has left of an output."""
+    shutil.rmtree(shards_folder(output), ignore_errors=True)
 
 
 def _own(partial: str, name: str) -> BinaryIO:

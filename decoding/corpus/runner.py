@@ -7,15 +7,18 @@ this process keeps many workers busy; at most a few batches are ever in memory.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
+import sys
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from decoding.corpus.inputs import Batch, BatchSizer, Inputs, batches, parse, skip_outcomes
 from decoding.corpus.outcomes import Done, Failure, Segment
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
     from multiprocessing.connection import Connection
 
+    from lattices.spaces import Space
+
 __all__ = ["Done", "Failure", "Inputs", "ResumePoint", "Segment", "run"]
 
 R = TypeVar("R")
@@ -48,6 +53,8 @@ SEGMENT_ERRORS = (Error, ArithmeticError, LookupError, MemoryError, RuntimeError
 
 #: words of a vocabulary that further batches share: they are not looked up again and again
 MOST_WORDS = 1 << 16
+#: seconds of work in one process before others are asked for, where nobody said how many
+TRIAL = 0.5
 #: seconds after the death of a worker in which a signal may still arrive
 GRACE = 0.2
 
@@ -93,6 +100,7 @@ def run(
     *,
     format: str | None = None,
     options: Mapping[str, Any] | None = None,
+    change: Callable[[Space], Space] | None = None,
     workers: int = 1,
     executor: Executor | None = None,
     shared_files: bool = True,
@@ -120,8 +128,12 @@ def run(
         :func:`lattices.formats.read_records`.
     format, options
         The name of the format (by default it is found for each file) and its options.
+    change : function, optional
+        What is done to each space before anything else, such as
+        :class:`lattices.spaces.scales.Scales`; it can be pickled if there are workers.
     workers : int
-        Processes; with 1 everything is done in this one.
+        Processes; with 1 everything is done in this one. With 0 it begins there as well, and goes
+        on in as many as there are processors if what is left takes long.
     executor
         Any other executor to submit batches to; ``workers`` then says how many it has.
     shared_files : bool
@@ -167,17 +179,23 @@ def run(
     ...  for outcome in run(arcs, [file])]
     [1, 2]
     """
-    if workers < 1:
-        raise OptionError(f"workers is at least 1, not {workers}")
+    if workers < 0:
+        raise OptionError(f"workers is at least 0, not {workers}")
     if batch_records is not None and batch_records < 1:
         raise OptionError(f"batch_records is at least 1, not {batch_records}")
     inputs = paths if isinstance(paths, Inputs) else Inputs(paths, format, shared_files)
-    elsewhere = workers > 1 or executor is not None
     pace = BatchSizer(batch_records)
-    cut = batches(inputs.chunks(on_read, pace, elsewhere), pace)
-    work = _Work(task, dict(options or {}))
+    share = _Share(inputs, on_read)
+    cut = batches(inputs.chunks(share.read, pace), pace)
+    work = Work(task, dict(options or {}), change)
     done = ResumePoint() if earlier is None else earlier
-    found = _outcomes(work, cut, pace, workers, executor, first, done.outcomes, warn or _warn)
+
+    def tell(shared: Overlap) -> None:
+        if shared.problem:
+            (warn or _warn)(shared.problem)
+
+    crew = _Crew(workers, executor, share)
+    found = _outcomes(work, cut, pace, crew, first, done.outcomes, tell)
     return _refuse_repeats(found, done.seen)
 
 
@@ -185,11 +203,45 @@ def _warn(problem: str) -> None:
     warnings.warn(problem, VocabularyWarning, stacklevel=2)
 
 
-class _Work:
+def run_share(
+    work: Work, share: Inputs, seen: SeenIds, tell: Callable[[Overlap], None]
+) -> Iterator[Done[Any] | Failure]:
+    """Do some work here for a share of a corpus, whose segments may not have the ids ``seen``.
+
+    ``tell`` is called in the end with what references and spaces have in common.
+    """
+    pace = BatchSizer()
+    cut = batches(share.chunks(pace=pace), pace)
+    return _refuse_repeats(_outcomes(work, cut, pace, _Crew(1), None, 0, tell), seen)
+
+
+def show_first(work: Work, inputs: Inputs, first: Callable[[Iterator[Segment]], None]) -> None:
+    """Call a function with the segments of the first batch that has any."""
+    pace = BatchSizer()
+    for batch in batches(inputs.chunks(pace=pace), pace):
+        if _show(work, batch, first):
+            return
+
+
+def _show(work: Work, batch: Batch, first: Callable[[Iterator[Segment]], None]) -> bool:
+    segments = (part for part in work.parse(batch) if isinstance(part, Segment))
+    segment = next(segments, None)
+    if segment is not None:
+        first(chain([segment], segments))
+    return segment is not None
+
+
+class Work:
     """What is done with a batch, wherever that is."""
 
-    def __init__(self, task: Any, options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        task: Any,
+        options: dict[str, Any],
+        change: Callable[[Space], Space] | None = None,
+    ) -> None:
         self.task, self.options, self.spellings = task, options, dict(argument_spellings())
+        self.change = change
         self.overlap, self.vocabulary = Overlap.UNKNOWN, Vocabulary()
         self.plugins = LOADED
 
@@ -216,25 +268,33 @@ class _Work:
         if len(self.vocabulary) > MOST_WORDS:
             self.vocabulary = Vocabulary()
         for chunk in batch:
-            yield from parse(chunk, self.vocabulary, self.options)
+            for part in parse(chunk, self.vocabulary, self.options):
+                if self.change is None or isinstance(part, Failure):
+                    yield part
+                else:
+                    yield self._changed(part, self.change)
+
+    @staticmethod
+    def _changed(segment: Segment, change: Callable[[Space], Space]) -> Segment | Failure:
+        place = segment.position, segment.path, segment.line, segment.id
+        try:
+            return Segment(*place[:3], change(segment.space))
+        except SEGMENT_ERRORS as problem:
+            return Failure(*place, explain(problem))
 
 
 def _outcomes(
-    work: _Work,
+    work: Work,
     cut: Iterator[Batch],
     pace: BatchSizer,
-    workers: int,
-    executor: Executor | None,
+    crew: _Crew,
     first: Callable[[Iterator[Segment]], None] | None,
     skipped: int,
-    warn: Callable[[str], None],
+    tell: Callable[[Overlap], None],
 ) -> Iterator[Done[Any] | Failure]:
     if first is not None:
         for batch in cut:
-            segments = (part for part in work.parse(batch) if isinstance(part, Segment))
-            segment = next(segments, None)
-            if segment is not None:
-                first(chain([segment], segments))
+            if _show(work, batch, first):
                 cut = chain([batch], cut)
                 break
             # nothing in it can be parsed: there is nothing to process
@@ -242,52 +302,121 @@ def _outcomes(
             yield from failures[skipped:]
             skipped = max(0, skipped - len(failures))
     shared = Overlap.UNKNOWN
-    with closing(_work_batch(work, skip_outcomes(cut, skipped), workers, executor)) as worked:
+    with closing(crew.work_all(work, skip_outcomes(cut, skipped))) as worked:
         for outcomes, seconds, overlap in worked:
             pace.learn(len(outcomes), seconds)
             shared = max(shared, overlap)
             yield from outcomes
-    if shared.problem:
-        warn(shared.problem)
+    tell(shared)
 
 
-def _work_batch(
-    work: _Work, left: Iterator[Batch], workers: int, executor: Executor | None
-) -> Generator[_Worked, None, None]:
-    if executor is not None:
-        submit = executor.submit
-        yield from _in_order(lambda batch: submit(work, batch), left, workers, cancels=True)
-    elif workers == 1:
-        yield from map(work, left)
-    else:
-        from concurrent.futures import ProcessPoolExecutor
-        from multiprocessing import Pipe
+class _Share:
+    """How much of the input was read."""
 
-        end, stop = Pipe(duplex=False)
-        with (
-            end,
-            stop,
-            ProcessPoolExecutor(workers, initializer=_employ, initargs=(work, end)) as pool,
-        ):
-            results: Any = pool._result_queue
+    def __init__(self, inputs: Inputs, on_read: Callable[[int], None] | None) -> None:
+        self._inputs, self._on_read, self._bytes = inputs, on_read, 0
 
-            def submit_held(batch: Batch) -> Future[_Worked]:
-                with hold_signals():
-                    submitted = pool.submit(_employ_pool, batch)
-                if len(pool._processes) == workers:
-                    # if a worker dies while it writes, the end of the others tells the reader that
-                    # no more comes; it would wait forever while this process could write, too
-                    results._writer.close()
-                return submitted
+    def read(self, count: int) -> None:
+        self._bytes += count
+        if self._on_read is not None:
+            self._on_read(count)
 
-            try:
-                yield from _in_order(submit_held, left, workers)
-            except BaseException:
-                # the pool would wait for those at work, and forever for one that waits for a lock
-                # which another has died with
-                stop.send(None)
+    def left(self, seconds: float) -> float:
+        """Return how long the rest takes, if so far it was so many; endless if nobody knows."""
+        whole = self._inputs.bytes
+        return math.inf if whole is None else seconds * (whole / max(1, self._bytes) - 1)
+
+
+class _Crew(NamedTuple):
+    """Who works on batches: this process, others, or an executor."""
+
+    workers: int
+    executor: Executor | None = None
+    share: _Share | None = None
+
+    def work_all(self, work: Work, left: Iterator[Batch]) -> Generator[_Worked, None, None]:
+        """Iterate over what becomes of batches, in their order."""
+        if self.executor is not None:
+            submit, workers = self.executor.submit, self.workers or 1
+            yield from _in_order(lambda batch: submit(work, batch), left, workers, cancels=True)
+            return
+        workers = self.workers
+        if workers < 2:
+            started = time.perf_counter()
+            for batch in left:
+                yield work(batch)
+                if not workers and (found := self._find_helpers(time.perf_counter() - started)):
+                    workers = found
+                    break
+            else:
+                return
+        with process_pool(workers, work) as submit_held:
+            yield from _in_order(lambda batch: submit_held(_employ_pool, batch), left, workers)
+
+    def _find_helpers(self, seconds: float) -> int:
+        """Return how many processes would help, after so many seconds in this one; 0 if none."""
+        processors = count_processors() if seconds > TRIAL else 1
+        if processors == 1 or self.share is None or not _may_fork():
+            return 0
+        left = self.share.left(seconds)
+        return min(processors, int(left)) if left > 2 else 0
+
+
+def count_processors() -> int:
+    """Return how many processors this process may use, by its affinity and by its cgroup."""
+    try:
+        found = len(os.sched_getaffinity(0))
+    except AttributeError:
+        found = os.cpu_count() or 1
+    with suppress(OSError, ValueError):
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        found = min(found, -(-int(quota) // int(period)))
+    return max(1, found)
+
+
+def _may_fork() -> bool:
+    """Tell whether processes can be made of this one: not with threads, nor with a GPU in use."""
+    import threading
+
+    alone = threading.active_count() == 1 and not _HOLD_DEVICES & sys.modules.keys()
+    return alone and hasattr(os, "fork")
+
+
+#: modules whose state on a GPU does not survive a fork
+_HOLD_DEVICES = {"torch", "tensorflow", "jax"}
+
+
+@contextmanager
+def process_pool(workers: int, work: Work | None = None) -> Iterator[Callable[..., Future[Any]]]:
+    """Start processes, and yield what submits a call to them; they end with this one."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import Pipe
+
+    end, stop = Pipe(duplex=False)
+    with (
+        end,
+        stop,
+        ProcessPoolExecutor(workers, initializer=_employ, initargs=(work, end)) as pool,
+    ):
+        results: Any = pool._result_queue
+
+        def submit_held(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+            with hold_signals():
+                submitted = pool.submit(function, *arguments)
+            if len(pool._processes) == workers:
+                # if a worker dies while it writes, the end of the others tells the reader that
+                # no more comes; it would wait forever while this process could write, too
                 results._writer.close()
-                raise
+            return submitted
+
+        try:
+            yield submit_held
+        except BaseException:
+            # the pool would wait for those at work, and forever for one that waits for a lock
+            # which another has died with
+            stop.send(None)
+            results._writer.close()
+            raise
 
 
 def _in_order(
@@ -323,7 +452,7 @@ def _in_order(
             future.cancel()
 
 
-_work: _Work
+_work: Work
 
 
 @contextmanager
@@ -344,10 +473,11 @@ def _ending() -> list[signal.Signals]:
     return [number for number in signal.valid_signals() if callable(signal.getsignal(number))]
 
 
-def _employ(work: _Work, end: Connection) -> None:
+def _employ(work: Work | None, end: Connection) -> None:
     """Make a worker process ready: the task comes once, not with every batch."""
     global _work
-    _work = work
+    if work is not None:
+        _work = work
     set_up_worker(end)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, overload
 import numpy as np
 
 from decoding.corpus.outcomes import Done, Failure, Failures, Segment
+from decoding.corpus.sums import ExactSums
 from decoding.version import __version__
 from fstmetrics import Metric
 from fstmetrics.alignment.rates import counts_errors, find_wrong
@@ -273,8 +274,6 @@ class Totals:
     layout : Layout
     records, segments : int
         Segments of the input, and those that have a result.
-    sums : float64 column
-        The sum of those of tables.
     engines, unweighted
         All that tables name: who searched or decided, features without weights.
     failures : Failures
@@ -282,13 +281,13 @@ class Totals:
 
     def __init__(self, layout: Layout) -> None:
         self.layout, self.records, self.segments = layout, 0, 0
-        self.sums: FloatColumn | None = None
+        self._sums = ExactSums()
         self.engines: set[str] = set()
         self.unweighted: dict[str, None] = {}
         self.failures, self.started = Failures(), time.perf_counter()
 
     def add(self, outcome: Done[Results] | Failure) -> None:
-        """Count an outcome; one by one, since the sums must not depend on batches."""
+        """Count an outcome."""
         self.records += outcome.position >= 0
         if isinstance(outcome, Failure):
             self.failures.append(outcome)
@@ -298,8 +297,13 @@ class Totals:
         self.engines.add(results["engine"])
         if unweighted := results.get("unweighted"):
             self.unweighted.update(dict.fromkeys(unweighted))
-        sums = results.sums
-        self.sums = sums if self.sums is None or sums is None else self.sums + sums
+        if results.sums is not None:
+            self._sums.add(results.sums)
+
+    @property
+    def sums(self) -> FloatColumn | None:
+        """The sums of those of tables, which do not depend on their order."""
+        return self._sums.value()
 
     def watch(
         self, outcomes: Iterator[Done[Results] | Failure]
@@ -315,7 +319,7 @@ class Totals:
             "seconds": time.perf_counter() - self.started,
             "records": self.records,
             "segments": self.segments,
-            "sums": None if self.sums is None else self.sums.tolist(),
+            "sums": self._sums.state(),
             "engines": sorted(self.engines),
             "unweighted": list(self.unweighted),
         }
@@ -325,10 +329,15 @@ class Totals:
         self.started = time.perf_counter()
         if state is not None:
             self.started -= state["seconds"]
-            self.records, self.segments = state["records"], state["segments"]
-            self.sums = None if state["sums"] is None else np.array(state["sums"])
-            self.engines = set(state["engines"])
-            self.unweighted = dict.fromkeys(state["unweighted"])
+            self.merge(state)
+
+    def merge(self, state: Mapping[str, Any]) -> None:
+        """Add what others have told of themselves; their failures are added by themselves."""
+        self.records += state["records"]
+        self.segments += state["segments"]
+        self._sums.merge(ExactSums(state["sums"]))
+        self.engines.update(state["engines"])
+        self.unweighted.update(dict.fromkeys(state["unweighted"]))
 
     def summary(self) -> dict[str, Any]:
         """Return the counts, and the score of each kind under each metric.

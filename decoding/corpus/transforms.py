@@ -15,6 +15,8 @@ import numpy as np
 from decoding.corpus.outcomes import Segment
 from lattices.errors import OptionError
 from lattices.spaces import Forest, NBest, Space
+from lattices.spaces.features import MISSING
+from lattices.spaces.scales import WORDS, count_words
 
 if TYPE_CHECKING:
     from lattices.formats.references import References
@@ -172,22 +174,28 @@ class Rescored:
 
     #: of the features, by name; names that the space does not have are no harm
     weights: Mapping[str, float]
-    #: what a feature without a weight is: a fault of this segment, or worth nothing
-    missing: str = "error"
+    #: what a feature without a weight is: worth nothing unless none has a weight, worth nothing, or
+    #: a fault of this segment
+    missing: str = "warn"
     #: what to do with the space afterwards, such as :class:`KBest`
     then: Transform | None = None
 
     def __post_init__(self) -> None:
         """Refuse another way to deal with what is missing."""
-        if self.missing not in ("error", "zero"):
-            raise OptionError(f"missing is error or zero, not {self.missing!r}")
+        if self.missing not in MISSING:
+            raise OptionError(f"missing is one of {', '.join(MISSING)}, not {self.missing!r}")
 
     def __call__(self, segment: Segment) -> Space:
         """Return what becomes of the space."""
         space, weights = segment.space, self.weights
-        if self.missing == "zero":
-            weights = {**dict.fromkeys(space.feature_names, 0.0), **weights}
-        rescored = space.reweighted(weights)
+        if WORDS in weights and WORDS not in space.feature_names:
+            # as `tune` has them for a penalty
+            space = count_words(space)
+        if self.missing == "zero" or any(name in weights for name in space.feature_names):
+            # of a corpus it is said once what has no weight: see list_unweighted
+            known = dict.fromkeys(space.feature_names, 0.0) if self.missing != "error" else {}
+            weights = {**known, **weights}
+        rescored = space.reweighted(weights, missing=self.missing)
         return rescored if self.then is None else self.then(replace(segment, space=rescored))
 
 

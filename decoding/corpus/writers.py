@@ -6,17 +6,18 @@ that, and a segment that cannot be written fails alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
+from decoding.corpus.outcomes import Failure
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import split_words
 from lattices.registry import Registry, name_plugin
 
 if TYPE_CHECKING:
-    from decoding.corpus.outcomes import Segment
-    from decoding.corpus.table import SummedTask, Table
+    from decoding.corpus.outcomes import Done, Failures, Segment
+    from decoding.corpus.table import SummedTask, Table, Totals
     from fstmetrics import Metric
     from lattices.formats.references import References
 
@@ -111,6 +112,46 @@ def rows(table: Table) -> list[list[dict[str, Any]]]:
 TSV, TEXT, KALDI, TRN = (
     partial(sentence_lines, format) for format in ("tsv", "text", "kaldi", "trn")
 )
+
+
+class ResultLines:
+    """Collector of results that are lines already, made by ``lines`` of a :class:`WrittenTask`.
+
+    Parameters
+    ----------
+    totals : Totals
+    text : bool
+        Whether it is plain text: it has no ids, and an empty line for what has failed keeps line i
+        that of segment i. What is wrong with a whole file is no segment.
+    """
+
+    def __init__(self, totals: Totals, text: bool = False) -> None:
+        self.totals, self._text = totals, text
+
+    @property
+    def failures(self) -> Failures:
+        """Those that were collected."""
+        return self.totals.failures
+
+    def lines(self, outcome: Done[Any] | Failure) -> bytes:
+        """Return what is to be written of an outcome."""
+        if isinstance(outcome, Failure):
+            return b"\n" if self._text and outcome.position >= 0 else b""
+        return "".join(outcome.result["lines"]).encode("utf-8")
+
+    def write(self, outcomes: Iterable[Done[Any] | Failure], stream: BinaryIO) -> None:
+        """Write the lines of all outcomes, and sum them up."""
+        for outcome in outcomes:
+            self.totals.add(outcome)
+            stream.write(self.lines(outcome))
+
+    def state(self) -> dict[str, Any]:
+        """Return the sums."""
+        return self.totals.state()
+
+    def merge(self, state: dict[str, Any]) -> None:
+        """Add the sums of others."""
+        self.totals.merge(state)
 
 
 class WrittenTask(NamedTuple):

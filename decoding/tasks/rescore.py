@@ -32,7 +32,7 @@ class RescoreTask:
 
     weights: Mapping[str, float]
     #: as in :class:`decoding.corpus.transforms.Rescored`
-    missing: str = "error"
+    missing: str = "warn"
     metrics: tuple[Metric, ...] = ()
     #: those of the segments themselves if None; where a segment has none nothing is scored
     references: References | None = None

@@ -34,6 +34,7 @@ from lattices.records import show
 from lattices.registry import name_plugin
 from lattices.spaces import Space
 from lattices.spaces.arguments import SPACES, check_filled
+from lattices.spaces.features import MISSING, check_missing
 
 if TYPE_CHECKING:
     from decoding.training.training_corpus import LearnerCorpus
@@ -248,6 +249,8 @@ class Learner(ABC):
     ----------
     start : mapping of str to float, optional
         The weights to begin with; for every feature the same by default, with a sum of 1.
+    missing : {"warn", "zero", "error"}
+        What a feature is that ``start`` leaves out: 0 with a warning, 0, or an error.
     seed : int
     """
 
@@ -255,6 +258,7 @@ class Learner(ABC):
     #: whether other processes may hold the spaces (:mod:`decoding.training.shards`)
     in_shards: ClassVar[bool] = False
     start: Mapping[str, float] | None = None
+    missing: str = "warn"
     seed: int = 0
     #: after a fit those of the best round, :attr:`chosen`; names that no space has keep the weights
     #: they began with
@@ -279,6 +283,7 @@ class Learner(ABC):
             value = getattr(self, each.name) if each.init and each.name != "seed" else None
             if isinstance(value, int) and value > most:
                 raise OptionError(f"{each.name} is at most {most}, not {value}")
+        self.check_options(missing=MISSING)
         if self.start is not None:
             self.start = {name: float(value) for name, value in self.start.items()}
             if not np.isfinite(list(self.start.values())).all():
@@ -494,17 +499,14 @@ class Learner(ABC):
     def initial_weights(self, names: Sequence[str]) -> dict[str, float]:
         """Return the present weights of all features, to begin a fit with.
 
-        Raises
-        ------
-        OptionError
-            If the weights to start with leave out a feature; a feature that first occurs in a
-            later fit begins at 0.
+        A feature that the weights to start with leave out begins at 0, as ``missing`` says; one
+        that first occurs in a later fit begins at 0 without a word.
         """
         if not self.weights:
             return dict.fromkeys(names, 1.0 / max(1, len(names)))
         missing = [name for name in names if name not in self.weights]
-        if missing and not self.history:
-            raise OptionError(f"no weight to start with for the features {', '.join(missing)}")
+        if not self.history:
+            check_missing(self.weights, names, self.missing, "no weight to start with")
         return {**self.weights, **dict.fromkeys(missing, 0.0)}
 
     def average(self) -> dict[str, float]:

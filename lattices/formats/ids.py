@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from struct import Struct
 
 import numpy as np
 
+from lattices.arrays import Array
 from lattices.optional import blake2b
 
 #: bits of a place that are the line, or the number of the segment; the others number the file
@@ -92,6 +94,11 @@ class SeenIds:
             slots[tried[free]] = left[free]
             lost = slots[tried] != left
             left, tried = left[lost], (tried[lost] + np.uint32(1)) & np.uint32(mask)
+
+
+def digest_ids(ids: Iterable[str]) -> Array:
+    """Return the first 64 bits of the digests of ids, sorted."""
+    return np.sort(np.array([_digest(id)[0] for id in ids], np.uint64))
 
 
 _TWO_WORDS = Struct("<QQ").unpack

@@ -367,7 +367,10 @@ def display_name(path: PathLike) -> str:
 
 
 def files_of(path: PathLike) -> list[str]:
-    """Return the path itself, or the visible regular files of a directory in sorted order."""
+    """Return the path itself, or the visible regular files of a directory in sorted order.
+
+    Those of folders ``KEY=VALUE`` are among them: so datasets are partitioned.
+    """
     text = os.fspath(path)
     if text == STANDARD:
         return [text]
@@ -376,23 +379,55 @@ def files_of(path: PathLike) -> list[str]:
     if not os.path.isdir(text):
         os.stat(text)
         return [text]
-    names = sorted(name for name in os.listdir(text) if not name.startswith("."))
-    files = [full for name in names if os.path.isfile(full := os.path.join(text, name))]
+    files = _folder_files(text)
     if not files:
         raise FormatError("the directory holds no files to read", text)
     return files
+
+
+#: what a folder of a partitioned dataset is called, and what stands beside its files
+_PARTITION = re.compile(r"[A-Za-z_]\w*=")
+_BESIDE = ("_SUCCESS", "_metadata", "_common_metadata")
+#: what a dataset of Hugging Face has on disk beside its rows
+_SAVED = {"state.json", "dataset_info.json"}
+
+
+def _folder_files(folder: str) -> list[str]:
+    names, found = set(os.listdir(folder)), []
+    if names >= _SAVED:
+        names -= _SAVED
+    for name in sorted(names):
+        full = os.path.join(folder, name)
+        if name.startswith(".") or name in _BESIDE:
+            continue
+        if os.path.isfile(full):
+            found.append(full)
+        elif _PARTITION.match(name) and os.path.isdir(full):
+            found += _folder_files(full)
+    return found
 
 
 def _remote_files(url: str) -> list[str]:
     system, path = _find_remote(url)
     if not system.isdir(path):
         return [url]
-    entries = sorted(system.ls(path, detail=True), key=lambda entry: entry["name"])
-    names = [os.path.basename(each["name"]) for each in entries if each["type"] == "file"]
-    files = [f"{url.rstrip('/')}/{name}" for name in names if not name.startswith(".")]
+    files = _remote_folder(system, path, url.rstrip("/"))
     if not files:
         raise FormatError("the directory holds no files to read", url)
     return files
+
+
+def _remote_folder(system: Any, path: str, url: str) -> list[str]:
+    found = []
+    for entry in sorted(system.ls(path, detail=True), key=lambda entry: entry["name"]):
+        name = os.path.basename(entry["name"].rstrip("/"))
+        if name.startswith(".") or name in _BESIDE:
+            continue
+        if entry["type"] == "file":
+            found.append(f"{url}/{name}")
+        elif _PARTITION.match(name):
+            found += _remote_folder(system, entry["name"], f"{url}/{name}")
+    return found
 
 
 def stamp_remote(url: str) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from lattices.errors import FormatError, SpaceError
 from lattices.formats.arrow.conforming import check_schema
 from lattices.formats.arrow.schema import (
+    BATCH_ROWS,
     Numbering,
     cut_into_batches,
     numbered_batch,
@@ -60,8 +61,9 @@ def from_arrow(table: Any, vocabulary: Vocabulary | None = None) -> Iterator[Spa
     ----------
     table
         A ``pyarrow.Table`` or ``RecordBatch``, or whatever ``pyarrow.table`` makes one of
-        (data frames of polars and pandas). ``label``, ``score``, and ``src``, ``dst`` and
-        ``final`` or ``offset`` are needed; columns may have other types if they can be cast.
+        (data frames of polars and pandas), or a dataset of Hugging Face. ``label``, ``score``, and
+        ``src``, ``dst`` and ``final`` or ``offset`` are needed; columns may have other types if
+        they can be cast.
     vocabulary
         Grows by the words; a fresh one by default, shared by all.
 
@@ -82,6 +84,9 @@ def from_arrow(table: Any, vocabulary: Vocabulary | None = None) -> Iterator[Spa
     [<Lattice 'a' of 2 states, 1 arcs>]
     """
     pa = pyarrow()
+    if hasattr(table, "with_format"):
+        words = Vocabulary() if vocabulary is None else vocabulary
+        return _of_dataset(table, words)
     try:
         if isinstance(table, pa.RecordBatch):
             # pa.table takes batches only since version 15
@@ -91,6 +96,13 @@ def from_arrow(table: Any, vocabulary: Vocabulary | None = None) -> Iterator[Spa
         raise FormatError(f"{type(table).__name__} is no table: {problem}") from problem
     check_schema(whole.schema)
     return _spaces(whole, Vocabulary() if vocabulary is None else vocabulary)
+
+
+def _of_dataset(dataset: Any, vocabulary: Vocabulary) -> Iterator[Space]:
+    """Iterate over the spaces of a dataset of Hugging Face, some rows at a time."""
+    for table in dataset.with_format("arrow").iter(batch_size=BATCH_ROWS):
+        check_schema(table.schema)
+        yield from _spaces(table, vocabulary)
 
 
 def _spaces(table: Any, vocabulary: Vocabulary) -> Iterator[Space]:

@@ -118,8 +118,11 @@ class SpaceBase:
             result._check_values()
         return result
 
-    def reweighted(self: S, weights: Weights) -> S:
+    def reweighted(self: S, weights: Weights, *, missing: str = "warn") -> S:
         """Return the space with every score set to ``features @ weights``; the order stays.
+
+        A feature without a weight counts nothing: with one warning, or without a word if
+        ``missing`` is ``zero``. It is an error if that is ``error``, or if no feature has a weight.
 
         Examples
         --------
@@ -128,7 +131,9 @@ class SpaceBase:
         >>> forest.reweighted({"lm": 0.5}).score.tolist()
         [-1.0]
         """
-        return self.replaced(score=self._weighable() @ weight_vector(weights, self.feature_names))
+        return self.replaced(
+            score=self._weighable() @ weight_vector(weights, self.feature_names, missing)
+        )
 
     def _weighable(self) -> FeatureMatrix:
         if self.features is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
@@ -211,11 +212,39 @@ def check_features(matrix: Any, rows: int, names: Sequence[str], what: str) -> F
     return found
 
 
-def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:
+#: what a feature without a weight is: 0 with a warning, 0, or an error
+MISSING = ("warn", "zero", "error")
+
+
+class MissingWeightWarning(UserWarning):
+    """Features without a weight, which count nothing."""
+
+
+def check_missing(
+    weights: Mapping[str, float], names: Sequence[str], missing: str, what: str = "no weight"
+) -> None:
+    """Say which features have no weight: as a warning or as an error, or not at all.
+
+    Where none has one, the weights are of another model, which is an error unless 0 is asked for.
+    """
+    if missing not in MISSING:
+        raise OptionError(f"missing is one of {', '.join(MISSING)}, not {missing!r}")
+    left = [name for name in names if name not in weights]
+    if not left or missing == "zero":
+        return
+    told = f"{what} for the features {', '.join(left)}"
+    if missing == "error" or len(left) == len(names):
+        raise OptionError(told)
+    # from one place, so that a loop over segments warns once
+    warnings.warn(f"{told}: they count nothing", MissingWeightWarning, stacklevel=1)
+
+
+def weight_vector(weights: Weights, names: Sequence[str], missing: str = "warn") -> FloatColumn:
     """Return the weights in the order of ``names``.
 
-    A mapping must name every feature that the space has: a feature left out would be
-    weighted zero without a word. Names the space does not have are no harm.
+    A feature that a mapping does not name has the weight 0, with a warning unless ``missing`` is
+    ``zero``. It is an error if that is ``error``, or if no feature has a weight. Names the space
+    does not have are no harm. A vector may be a tensor, which is read as numbers.
 
     Examples
     --------
@@ -223,10 +252,8 @@ def weight_vector(weights: Weights, names: Sequence[str]) -> FloatColumn:
     [2.0, 0.5]
     """
     if isinstance(weights, Mapping):
-        missing = [name for name in names if name not in weights]
-        if missing:
-            raise OptionError(f"no weight for the features {', '.join(missing)}")
-        vector = floats([weights[name] for name in names])
+        check_missing(weights, names, missing)
+        vector = floats([weights.get(name, 0.0) for name in names])
     else:
         given: Any = weights
         if hasattr(given, "detach"):

@@ -382,8 +382,11 @@ class Lattice(SpaceBase):
             self.feature_names, self.num_arcs, make_rows(self), make_rows(self, "final_features")
         )
 
-    def reweighted(self, weights: Weights) -> Lattice:
+    def reweighted(self, weights: Weights, *, missing: str = "warn") -> Lattice:
         """Return the lattice with every score set to ``features @ weights``.
+
+        A feature without a weight counts nothing: with one warning, or without a word if
+        ``missing`` is ``zero``. It is an error if that is ``error``, or if no feature has a weight.
 
         Examples
         --------
@@ -392,7 +395,7 @@ class Lattice(SpaceBase):
         [-1.0]
         """
         features = self._weighable()
-        vector = weight_vector(weights, self.feature_names)
+        vector = weight_vector(weights, self.feature_names, missing)
         final = self.final.copy()
         last = 0.0 if self.final_features is None else (self.final_features @ vector)[self.finals]
         final[self.finals] = last

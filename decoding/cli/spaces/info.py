@@ -34,6 +34,8 @@ examples:
 OPTIONS = """\
 @inputs SPACES
 @running
+--index  write an index beside each file, by which --ids and lattices.open find segments, and
+    nothing else
 --format table|tsv|jsonl = table  output format (default: table); in tsv and jsonl the total is the
     last line
 @output
@@ -42,8 +44,23 @@ OPTIONS = """\
 COLUMNS = ("states", "arcs", "paths", "density", "shortest", "longest", "vocabulary")
 
 
+def _write_indices(arguments: argparse.Namespace) -> int:
+    """Write an index beside each file."""
+    from decoding.corpus.inputs import Inputs
+    from lattices.formats.lookup import open as open_segments
+
+    inputs = Inputs(arguments.paths, arguments.input_format, tell=note)
+    for file in inputs.files:
+        options = dict(arguments.option)
+        found = open_segments(file, arguments.input_format, index=True, **options)
+        note(f"{file}: {len(found):,} segments can be found by id")
+    return 0
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
+    if arguments.index:
+        return _write_indices(arguments)
     from decoding.corpus.outcomes import Failure, Failures
     from decoding.tasks.info import InfoTask
     from lattices.formats.streams import open_output

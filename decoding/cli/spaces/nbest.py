@@ -26,6 +26,7 @@ OPTIONS = """\
 --unique  distinct sentences instead of distinct paths
 @target
 @running
+@resuming
 """
 
 

@@ -32,6 +32,7 @@ OPTIONS = """\
 --scale X: number  scale of the scores for --posterior (default: 1)
 @target
 @running
+@resuming
 """
 
 

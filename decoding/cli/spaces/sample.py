@@ -26,6 +26,7 @@ OPTIONS = """\
 --scale X: number = 1  scale of the model scores
 @target
 @running
+@resuming
 """
 
 

@@ -147,6 +147,8 @@ class TrainingCorpus:
 @contextmanager
 def open_actors(arguments: argparse.Namespace) -> Iterator[Actors | None]:
     """Start those that hold segments and work on them; None if that is this process."""
+    # segments would be sent back by workers that nobody asked for
+    arguments.workers = arguments.workers or 1
     if not arguments.dask and arguments.workers == 1:
         yield None
         return

@@ -56,7 +56,7 @@ examples:
       --decoder 'moses -f {weights} -i in.de -n-best-list {output} 100 distinct > /dev/null'
 """
 OPTIONS = """\
-@inputs SPACES
+@input files SPACES
 @references
 @metrics = grr  ; the first one is trained for, the others are told
 --learner NAME: name = mert  learner: mert, mira, pro, perceptron, softmax-margin, risk or xbleu,
@@ -113,6 +113,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_usage(arguments: argparse.Namespace) -> None:
     """Refuse what does not go together."""
     error = arguments.parser.error
+    if arguments.executor:
+        error(
+            "training keeps segments in workers, which --executor cannot; --dask and --workers can"
+        )
     if arguments.decoder is not None:
         if arguments.paths:
             error("with --decoder there are no SPACES to read: the decoder writes them")

@@ -44,6 +44,12 @@ def report_damage(path: str) -> Iterator[None]:
         raise FormatError(f"the file is damaged: {problem}", path) from problem
 
 
+def id_column(table: Any) -> Any:
+    """Return the ids of a batch or table as Arrow has them, None if there is no such column."""
+    place = table.schema.get_field_index("id")
+    return None if place < 0 else table.column(place)
+
+
 class BatchFile(ABC):
     """An open file: its batches by number, and where each of them begins."""
 
@@ -54,6 +60,10 @@ class BatchFile(ABC):
     @abstractmethod
     def batch(self, number: int) -> RecordBatch:
         """Return one batch; nothing inside it is checked."""
+
+    def ids(self, number: int) -> Any:
+        """Return the column of ids of one batch, or None."""
+        return id_column(self.batch(number))
 
     def __len__(self) -> int:
         """Return how many segments there are."""
@@ -105,6 +115,15 @@ class ColumnarFormat(IndexedFormat, AssembledFormat):
     def count(self, path: str) -> int:
         """Return how many segments a plain file holds."""
         return len(self._open(path))
+
+    def ids(self, path: str) -> Iterator[tuple[int, str]]:
+        """Iterate over rows and their ids, empty where there is none; nothing else is read."""
+        file = self._open(path)
+        with report_damage(path):
+            for number, start in enumerate(file.starts[:-1].tolist()):
+                size, column = int(file.starts[number + 1]) - start, file.ids(number)
+                names = [""] * size if column is None else column.to_pylist()
+                yield from enumerate((name or "" for name in names), start)
 
     def parse_range(
         self, path: str, start: int, stop: int, vocabulary: Vocabulary | None = None, **options: Any

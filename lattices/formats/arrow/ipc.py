@@ -44,6 +44,10 @@ MOST_MAPPED = 64_000_000
 MOST_HELD = 64_000_000
 #: the magic number and what fills it up to eight bytes; a stream of Arrow follows
 _HEADER = MAGIC + b"\0\0"
+#: the offset of the first table of a message
+_TABLE = b"\x10\0\0\0"
+#: what a stream by itself begins with, as datasets of Hugging Face are on disk
+_STREAM = b"\xff\xff\xff\xff"
 
 
 class _MappedFile(BatchFile):
@@ -53,10 +57,19 @@ class _MappedFile(BatchFile):
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._touched = 0
         buffer = pa.py_buffer(self._map)
-        self._reader = require("pyarrow.ipc", "arrow").open_file(pa.BufferReader(buffer))
+        ipc = require("pyarrow.ipc", "arrow")
+        self._streamed: list[RecordBatch] | None = None
+        if self._map[: len(_STREAM)] == _STREAM:
+            self._reader = ipc.open_stream(pa.BufferReader(buffer))
+            self._streamed = [*self._reader]
+        else:
+            self._reader = ipc.open_file(pa.BufferReader(buffer))
         check_schema(self._reader.schema)
+        self._count = (
+            self._reader.num_record_batches if self._streamed is None else len(self._streamed)
+        )
         rows = []
-        for number in range(self._reader.num_record_batches):
+        for number in range(self._count):
             batch = self.batch(number)
             # so that there are no more rows than the buffers have room for
             batch.validate()
@@ -74,11 +87,11 @@ class _MappedFile(BatchFile):
 
     def batch(self, number: int) -> RecordBatch:
         # about as much as a batch has; what it says of itself is not to be trusted
-        self._touched += len(self._map) // self._reader.num_record_batches
+        self._touched += len(self._map) // self._count
         if self._touched > MOST_MAPPED:
             self._touched = 0
             _release_pages(self._map)
-        return self._reader.get_batch(number)
+        return self._streamed[number] if self._streamed else self._reader.get_batch(number)
 
 
 def _release_pages(mapped: mmap.mmap) -> None:
@@ -96,7 +109,8 @@ class ArrowIPC(ColumnarFormat):
 
     def sniff(self, head: bytes) -> bool:
         """Tell whether it begins with Arrow's magic number."""
-        return head.startswith(_HEADER)
+        # behind the mark of a stream, and four bytes of a size, is a table of flatbuffers
+        return head.startswith(_HEADER) or (head.startswith(_STREAM) and head[8:12] == _TABLE)
 
     def open(self, source: Source) -> BatchFile:
         """Map a file into memory."""
@@ -104,11 +118,16 @@ class ArrowIPC(ColumnarFormat):
 
     def batches(self, stream: BinaryIO) -> Iterator[RecordBatch]:
         """Iterate over the batches as they come: a file is a stream with something around it."""
-        if stream.read(len(_HEADER)) != _HEADER:
+        head = stream.read(len(_HEADER))
+        alone = head.startswith(_STREAM)
+        if head != _HEADER and not alone:
             raise FormatError(f"no {MAGIC.decode()!r} at the beginning")
-        with require("pyarrow.ipc", "arrow").open_stream(stream) as reader:
+        source: Any = _Prefixed(head, stream) if alone else stream
+        with require("pyarrow.ipc", "arrow").open_stream(source) as reader:
             check_schema(reader.schema)
             yield from reader
+            if alone:
+                return
             tail = b""
             # a file that was cut between two batches looks like a stream that is complete
             while piece := stream.read(1 << 16):
@@ -126,6 +145,32 @@ class ArrowIPC(ColumnarFormat):
             with ipc.new_file(Sink(stream), table_schema()) as writer:
                 for batch in numbering.name_words(kept):
                     writer.write_batch(batch)
+
+
+class _Prefixed:
+    """A stream whose first bytes were read already."""
+
+    closed = False
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head, self._rest = head, rest
+
+    def read(self, size: int = -1) -> bytes:
+        """Return these bytes, and then the rest."""
+        if not self._head:
+            return self._rest.read(size)
+        found, self._head = (
+            (self._head, b"") if size < 0 else (self._head[:size], self._head[size:])
+        )
+        more = self._rest.read(size - len(found) if size >= 0 else -1) if not self._head else b""
+        return found + more
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def close(self) -> None:
+        """Do nothing: who opened the stream closes it."""
 
 
 def _keep(batches: Iterator[RecordBatch], spool: BinaryIO) -> Iterable[RecordBatch]:

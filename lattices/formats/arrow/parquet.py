@@ -21,7 +21,7 @@ import numpy as np
 
 from lattices.errors import FormatError
 from lattices.formats.arrow.conforming import check_schema
-from lattices.formats.arrow.files import BatchFile, ColumnarFormat, Sink, Source
+from lattices.formats.arrow.files import BatchFile, ColumnarFormat, Sink, Source, id_column
 from lattices.formats.arrow.schema import (
     Numbering,
     RecordBatch,
@@ -60,6 +60,10 @@ class _RowGroups(BatchFile):
             if self._last is None or self._last[0] != number:
                 self._last = number, self._decode(number)
             return self._last[1]
+
+    def ids(self, number: int) -> Any:
+        """Read the column of ids of a row group."""
+        return id_column(self._reader.read_row_group(number, columns=["id"], use_threads=False))
 
     def _decode(self, number: int) -> RecordBatch:
         table = self._reader.read_row_group(number, use_threads=False)

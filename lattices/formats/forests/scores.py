@@ -112,7 +112,7 @@ def products(
     used = np.bincount(features.indices[stored], minlength=len(names)) > 0
     # a name that no edge uses weighs nothing
     unused = {name: 0.0 for name, there in zip(names, used.tolist(), strict=True) if not there}
-    return floats(features.matrix @ weight_vector({**unused, **known}, names))
+    return floats(features.matrix @ weight_vector({**unused, **known}, names, "error"))
 
 
 def feature_table(

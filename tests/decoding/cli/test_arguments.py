@@ -25,7 +25,7 @@ from decoding.reranking import draw
 from decoding.training.learners import LEARNERS
 from fstmetrics import Normalised, parse_metric
 from lattices import Forest, Hypothesis, Lattice, NBest
-from lattices.errors import Error
+from lattices.errors import Error, OptionError
 from lattices.formats.weights import read_weights
 
 #: what happened where there is no answer
@@ -36,10 +36,14 @@ RUNNING = "how a corpus is run, not what is found"
 SHOWN = "what is shown, not what is found"
 #: options of all commands that Python does not share, and why
 SHELL_ONLY = {
+    "join": "lattices.concatenate",
     "help": SHOWN,
     "quiet": SHOWN,
     "verbose": SHOWN,
     "format": SHOWN,
+    "decimals": SHOWN,
+    "fractions": SHOWN,
+    "sort": SHOWN,
     "plot": SHOWN,
     "summary": SHOWN,
     "history": SHOWN,
@@ -60,6 +64,9 @@ SHELL_ONLY = {
     "dask": RUNNING,
     "resume": RUNNING,
     "checkpoint": RUNNING,
+    "acoustic_scale": FILES,
+    "lm_scale": FILES,
+    "word_ins_penalty": FILES,
 }
 
 
@@ -221,11 +228,13 @@ def listed(space: Any, options: dict[str, Any]) -> Any:
 
 def rescored(space: Any, options: dict[str, Any]) -> Any:
     """Return what is best under weights."""
-    options.pop("metric", None), options.pop("normalise", None)
+    scored = [options.pop(name, None) for name in ("metric", "normalise")]
+    if any(scored) and {"k", "spaces"} & set(options):
+        raise OptionError("only sentences are scored")
+    if "spaces" in options and {"k", "unique"} & set(options):
+        raise OptionError("spaces are not lists of the best")
     weights = dict(read_weights(options.pop("weights")))
-    if options.pop("missing", "error") == "zero":
-        weights = {**dict.fromkeys(space.feature_names, 0.0), **weights}
-    space = space.reweighted(weights)
+    space = space.reweighted(weights, missing=options.pop("missing", "warn"))
     if options.pop("spaces", False):
         return entries(space)
     if "k" in options:
@@ -294,6 +303,7 @@ COMMANDS = {
         shell_only={
             **dict.fromkeys(("by", "top", "show", "pra"), SHOWN),
             "wildcard": "metrics have a similarity for it",
+            "random": "a function of its own, decoding.extraction.best_of",
             "write_spaces": "a function of its own, decoding.best_paths",
         },
         output=("--format", "jsonl"),
@@ -329,7 +339,13 @@ COMMANDS = {
         always={"metric": ["wer"]},
     ),
     "rescore": Command(
-        shared={**METRICS, "missing": ["zero"], "k": [2], "unique": [True], "spaces": [True]},
+        shared={
+            **METRICS,
+            "missing": ["zero", "error"],
+            "k": [2],
+            "unique": [True],
+            "spaces": [True],
+        },
         shell_only={},
         output=(),
         read=read_rescored,

@@ -148,9 +148,14 @@ def test_lists_are_ranked_anew(tmp_path: Path, weights: Path) -> None:
 def test_features_without_a_weight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, out = corpus(tmp_path / "a.jsonl", 40), tmp_path / "o.tsv"
     file = words(tmp_path / "w.txt", "tm 1")
-    assert run(source, "--weights", file, "-o", out) == 2
+    assert run(source, "--weights", file, "--missing", "error", "-o", out) == 2
     assert "no weight for the features lm" in capsys.readouterr().err
+    other = words(tmp_path / "other.txt", "am 1")
+    assert run(source, "--weights", other, "-o", out) == 2
+    assert "no weight for the features" in capsys.readouterr().err
     assert not out.exists()
+    assert run(source, "--weights", file, "-o", out) == 0
+    assert "no weight for the features lm: they counted nothing" in capsys.readouterr().err
     for argv in ([], ["-k", "1", "--to", "nbest-tsv", "--lossy"]):
         assert run(source, "--weights", file, "--missing", "zero", *argv, "-o", out, "-q") == 0
         told = capsys.readouterr().err

@@ -316,7 +316,7 @@ def featured(*names: str, id: str = "s", **rest: Any) -> Lattice:
         ),
         (
             [featured("lm", "tm", references=["a"])],
-            ["--start", "START"],
+            ["--start", "START", "--set", "missing=error"],
             "no weight to start with for the features tm",
         ),
         (
@@ -349,7 +349,10 @@ def test_bad_input(
     ("argv", "message"),
     [
         (["--learner", "mirra"], "did you mean mira?"),
-        (["--set", "restart=3"], "mert has no option '--set restart' (it has --set restarts, "),
+        (
+            ["--set", "restart=3"],
+            "mert has no option '--set restart' (it has --set missing, --set restarts, ",
+        ),
         (["--set", "restarts=x"], "learner mert: --set restarts is a whole number, not 'x'"),
         (["--set", "powell=1"], "learner mert: --set powell is true or false, not '1'"),
         (["--set", "bounds={"], "learner mert: --set bounds is JSON, not '{'"),

@@ -91,6 +91,58 @@ def test_the_command_gives_the_same_bytes_when_a_worker_dies(tmp_path: Path, clu
     assert (tmp_path / "cluster").read_bytes() == (tmp_path / "alone").read_bytes()
 
 
+def test_shards_survive_workers_that_die_and_use_those_that_come(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = cats(tmp_path / "many.jsonl", 6000)
+    lines = path.read_text().splitlines(keepends=True)
+    lines[1234], lines[5000] = "{broken\n", lines[7]
+    path.write_text("".join(lines))
+    command = ["oracle", str(path), "--metric", "wer", "-o"]
+    assert main([*command, str(tmp_path / "alone")]) == 1
+    alone = capsys.readouterr().err.splitlines()
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None
+    ) as small:
+        address = small.scheduler_address
+        python = [sys.executable, "-m", "fstmetrics", *command, str(tmp_path / "out"), "--shards"]
+        process = subprocess.Popen(
+            [*python, "60", "--dask", address], stderr=subprocess.PIPE, text=True
+        )
+        folder = tmp_path / ".out.shards"
+        while len(list(folder.glob("*.record"))) < 3:
+            assert process.poll() is None, "it ended before a worker could be killed"
+            time.sleep(0.01)
+        with distributed.Client(address, set_as_default=False) as client:
+            (victim,) = client.run(os.getpid).values()
+        small.scale(3)
+        os.kill(victim, signal.SIGKILL)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 1, said
+    told = [line for line in said.splitlines() if line.startswith("fstmetrics:")]
+    assert told == [line for line in alone if line.startswith("fstmetrics:")]
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "alone").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["alone", "many.jsonl", "out"]
+
+
+def test_shards_need_files_that_all_see(
+    tmp_path: Path,
+    cluster: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = cats(tmp_path / "cats.jsonl", 30)
+    command = ["oracle", str(path), "-o", str(tmp_path / "out"), "--dask"]
+    command += [cluster.scheduler_address]
+    monkeypatch.setattr("decoding.corpus.dask.DaskExecutor.can_open", lambda *given: False)
+    assert main([*command, "--shards", "3"]) == 2
+    assert "a file system that all of them share" in capsys.readouterr().err
+    monkeypatch.setattr("decoding.cli.sharding.SHARDED", 1)
+    # unasked they are no must
+    assert main(command) == 0
+    assert len((tmp_path / "out").read_text().splitlines()) == 30
+
+
 def test_workers_read_files_that_they_can_see(tmp_path: Path, cluster: Any) -> None:
     path = cats(tmp_path / "cats.jsonl", 3)
     with dask_executor(cluster.scheduler_address) as executor:

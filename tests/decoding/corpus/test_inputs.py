@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
 import shutil
 from collections.abc import Sequence
@@ -23,11 +24,11 @@ from decoding.corpus.inputs import (
     BatchSizer,
     Cut,
     Inputs,
-    Line,
     Range,
     WholeFile,
     batches,
     chunk_count,
+    locate,
     parse,
     skip_outcomes,
 )
@@ -62,8 +63,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "slf"
 
 
-def test_records_are_cut_here(tmp_path: Path) -> None:
-    path = cats(tmp_path / "a.jsonl", 3)
+def test_records_of_compressed_files_are_cut_here(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(cats(tmp_path / "a.jsonl", 3).read_bytes()))
     chunks = list(Inputs([path]).chunks())
     assert [type(chunk) for chunk in chunks] == [Cut] * 3
 
@@ -82,42 +84,50 @@ def test_lines_left_to_a_worker_are_what_would_have_been_cut(
     monkeypatch.setattr(module, "LINE_BUFFER", buffer)
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
-    inputs = Inputs([path], "jsonl")
-    here = [chunk.record for chunk in inputs.chunks() if isinstance(chunk, Cut)]
+    here = [record for _, record in lattices.formats.read_records(path, "jsonl")]
     told: list[int] = []
-    there = list(inputs.chunks(told.append, elsewhere=True))
-    assert [chunk.read() for chunk in there if isinstance(chunk, Line)] == here
-    assert [chunk.position for chunk in there if isinstance(chunk, Line)] == [*range(len(here))]
+    there = list(Inputs([path], "jsonl").chunks(told.append))
+    assert [record for chunk in there for record in chunk.read()] == here  # type: ignore[union-attr]
+    assert sum(map(chunk_count, there)) == len(here)
     assert sum(told) == len(content)
+
+
+@pytest.mark.parametrize("content", ODD_LINES)
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_parts_of_a_file_of_lines_are_the_file(tmp_path: Path, content: bytes, count: int) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    here = [record for _, record in lattices.formats.read_records(path, "jsonl")]
+    shards = locate(Inputs([path], "jsonl").shards(count), positions=True)
+    assert 1 < len(shards) <= count or len(here) == 1
+    there = [chunk for shard in shards for chunk in shard.chunks()]
+    assert [record for chunk in there for record in chunk.read()] == here  # type: ignore[union-attr]
+    assert [chunk.position for chunk in there] == [
+        *itertools.accumulate([0, *map(chunk_count, there[:-1])])
+    ]
 
 
 @pytest.mark.parametrize("content", [b"\n \n", b"\xef\xbb\xbf\n", b"\xef\xbb\xbf"])
 def test_a_file_without_lines_is_one_failure(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
-    for elsewhere in (False, True):
-        (chunk,) = Inputs([path], "jsonl").chunks(elsewhere=elsewhere)
-        assert isinstance(chunk, Failure)
-        assert "empty" in chunk.reason
+    (chunk,) = Inputs([path], "jsonl").chunks()
+    assert isinstance(chunk, Failure)
+    assert "empty" in chunk.reason
 
 
-def test_a_file_that_shrinks_loses_its_lines_with_a_reason(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", [10, 150])
+def test_a_file_that_shrinks_loses_its_lines_with_a_reason(tmp_path: Path, lost: int) -> None:
     path = cats(tmp_path / "a.jsonl", 3)
-    chunks = list(Inputs([path]).chunks(elsewhere=True))
-    path.write_bytes(path.read_bytes()[:-10])
-    *good, bad = (
-        outcome for chunk in chunks for outcome in parse(chunk, lattices.Vocabulary(), {})
-    )
-    assert all(isinstance(each, Segment) for each in good)
-    assert isinstance(bad, Failure)
-    assert (bad.line, bad.reason) == (3, "the file was changed while it was read")
-
-
-def test_a_compressed_file_is_cut_here_for_workers_too(tmp_path: Path) -> None:
-    path = cats(tmp_path / "a.jsonl", 3)
-    packed = tmp_path / "b.jsonl.gz"
-    packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert [type(chunk) for chunk in Inputs([packed]).chunks(elsewhere=True)] == [Cut] * 3
+    chunks = list(Inputs([path]).chunks())
+    path.write_bytes(path.read_bytes()[:-lost])
+    found = [outcome for chunk in chunks for outcome in parse(chunk, lattices.Vocabulary(), {})]
+    count = path.read_bytes().count(b"\n")
+    assert [type(each) for each in found] == [Segment] * count + [Failure] * (3 - count)
+    for bad in found[count:]:
+        assert isinstance(bad, Failure)
+        assert bad.reason == "the file was changed while it was read"
+    assert [each.line for each in found[count:]] == [count + 1, 0][: 3 - count]
 
 
 def test_files_by_position_are_named_and_not_read(arrow: Path) -> None:

@@ -3,6 +3,9 @@ from __future__ import annotations
 import gzip
 import os
 import pickle
+import sys
+import threading
+import time
 import tracemalloc
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -12,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from decoding.corpus import inputs as pace
+from decoding.corpus import runner as module
 from decoding.corpus.outcomes import NO_REFERENCES, Failures
 from decoding.corpus.runner import Done, Failure, ResumePoint, Segment, _refuse_repeats, run
 from decoding.extraction.search import Search
@@ -205,8 +209,8 @@ def test_a_missing_path_is_an_error_before_anything_is_done(tmp_path: Path) -> N
 
 def test_arguments_are_checked(tmp_path: Path) -> None:
     path = cats(tmp_path / "a.jsonl")
-    for wrong in ({"workers": 0}, {"batch_records": 0}):
-        with pytest.raises(OptionError, match="at least 1"):
+    for wrong in ({"workers": -1}, {"batch_records": 0}):
+        with pytest.raises(OptionError, match="at least"):
             run(sizes, [path], **wrong)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="no option 'colour'"):
         list(run(sizes, [path], options={"colour": "red"}))
@@ -370,3 +374,50 @@ def test_sizes_of_lists_and_of_lattices_without_a_path() -> None:
     assert sorted(of_list["words"]) == ["a", "b"]
     assert [of_dead[name] for name in ("kind", "states", "paths")] == ["lattice", 3, 0]
     assert (of_dead["density"], of_dead["longest"]) == (None, None)
+
+
+def pids(segments: Sequence[Segment]) -> list[int]:
+    time.sleep(0.01)
+    return [os.getpid()] * len(segments)
+
+
+@pytest.mark.parametrize("processors", [1, 3])
+@pytest.mark.parametrize("trial", [0.0, 60.0])
+def test_others_help_where_much_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trial: float, processors: int
+) -> None:
+    path = cats(tmp_path / "cats.jsonl", 200)
+    monkeypatch.setattr(module, "TRIAL", trial)
+    monkeypatch.setattr(module, "count_processors", lambda: processors)
+    # tests before this one may have left threads
+    monkeypatch.setattr(module, "_may_fork", lambda: True)
+    monkeypatch.setattr(module._Share, "left", lambda share, seconds: 100.0 / (1 + seconds))
+    outcomes = [*run(pids, [path], workers=0, batch_records=2)]
+    assert [outcome.id for outcome in outcomes] == [f"s{number}" for number in range(200)]
+    found = {outcome.result for outcome in outcomes if isinstance(outcome, Done)}
+    assert os.getpid() in found
+    assert len(found) == 1 if trial or processors == 1 else len(found) > 1
+
+
+def test_how_long_the_rest_takes(tmp_path: Path) -> None:
+    path = cats(tmp_path / "cats.jsonl", 4)
+    share = module._Share(module.Inputs([path]), None)
+    share.read(path.stat().st_size // 4)
+    assert share.left(1.0) == pytest.approx(3.0)
+    assert module._Share(module.Inputs(["-"]), None).left(1.0) == float("inf")
+
+
+def test_processes_are_not_made_of_one_with_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = module._may_fork()
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    try:
+        assert not module._may_fork()
+    finally:
+        stop.set()
+        thread.join()
+    monkeypatch.setitem(sys.modules, "torch", sys)
+    assert not module._may_fork()
+    monkeypatch.delitem(sys.modules, "torch")
+    assert module._may_fork() == alone

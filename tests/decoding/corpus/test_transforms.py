@@ -224,6 +224,9 @@ def test_scores_are_features_by_weights(
     assert set(list_unweighted(space, weights)) == missing
     if missing:
         with pytest.raises(OptionError, match="no weight for the features"):
+            Rescored(weights, "error")(segment(space))
+    if len(missing) == len(space.feature_names) > 0:
+        with pytest.raises(OptionError, match="no weight for the features"):
             Rescored(weights)(segment(space))
     else:
         again = every(Rescored(weights)(segment(space)))
@@ -246,7 +249,7 @@ def test_lists_that_are_rescored_keep_their_order() -> None:
 
 
 def test_what_cannot_be_rescored() -> None:
-    with pytest.raises(OptionError, match="missing is error or zero, not 'none'"):
+    with pytest.raises(OptionError, match="missing is one of warn, zero, error, not 'none'"):
         Rescored({}, "none")
     bare = Lattice.from_arcs([(0, 1, "a", 1.0)], [1], id="x")
     with pytest.raises(SpaceError, match="lattice 'x' has no features to weight"):

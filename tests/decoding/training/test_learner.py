@@ -14,8 +14,10 @@ from decoding.training.mert import MERT
 from decoding.training.pro import PRO
 from fstmetrics import BLEU, WER
 from fstmetrics.contract import quality
+from lattices import Lattice
 from lattices.algorithms import best
 from lattices.errors import OptionError
+from lattices.spaces.features import MissingWeightWarning
 from tests.decoding.training.learner_laws import BIGRAMS, UNIFORM, Counter, noisy
 
 #: for short fits
@@ -190,3 +192,18 @@ def test_a_function_sees_every_round_and_may_end_the_fit(tmp_path):
         learner.fit(spaces, references, BIGRAMS, on_round=fail)
     assert len(learner.history) == 1
     assert learner.fit(spaces, references, BIGRAMS).weights == whole.weights
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_segments_may_have_other_features(name):
+    """A feature that a segment does not have is 0 there; one without a start begins at 0."""
+    spaces, references = noisy("lattice")
+    one = Lattice.from_arcs(
+        [(0, 1, "right", 0.0, {"x": 1.0, "more": 0.5}), (0, 1, "wrong", 0.0, {"more": 1.0})],
+        finals=[1],
+    )
+    learner = LEARNERS.get(name)(start=UNIFORM, seed=1, **SHORT[name])
+    with pytest.warns(MissingWeightWarning, match="no weight to start with for the features more"):
+        learner.fit([*spaces, one], [*references, ["right right"]], METRICS[1], progress=False)
+    assert set(learner.weights) == {"x", "y", "z", "more"}
+    assert learner.began.weights["more"] == 0.0

@@ -310,7 +310,7 @@ def test_tasks_that_cannot_be_are_refused():
     with pytest.raises(OptionError, match="a list of references for each"):
         MERT().fit(spaces, ["a b"] * 12, WER())
     with pytest.raises(OptionError, match="no weight to start with for the features y, z"):
-        MERT(start={"x": 1.0}).fit(spaces, references, WER())
+        MERT(start={"x": 1.0}, missing="error").fit(spaces, references, WER())
     with pytest.raises(OptionError, match="no space has the fixed features lm"):
         MERT(fixed=["lm"]).fit(spaces, references, WER())
     with pytest.raises(OptionError, match="is empty"):

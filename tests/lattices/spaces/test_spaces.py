@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import warnings
 from contextlib import suppress
 from functools import partial
 
@@ -134,6 +135,30 @@ def test_reweighting_is_a_product_with_the_features(lattice):
         assert new.score == pytest.approx(expected, abs=1e-9)
     vector = [weights[name] for name in lattice.feature_names]
     assert lattice.reweighted(vector).score.tolist() == reweighted.score.tolist()
+
+
+@pytest.mark.parametrize("kind", ["lattice", "forest", "list"])
+def test_a_feature_without_a_weight_is_0_with_one_warning_or_an_error(kind):
+    lattice = Lattice.from_arcs([(0, 1, "a", 0.0, {"lm": 1.0, "tm": 2.0})], finals=[1])
+    space = {
+        "lattice": lambda: lattice,
+        "forest": lambda: Forest.from_lattice(lattice),
+        "list": lambda: NBest.from_hypotheses(lattice.paths()),
+    }[kind]()
+    expected = space.reweighted({"lm": 0.5, "tm": 0.0}).score.tolist()
+    assert expected.count(0.5) == 1
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default")
+        found = [space.reweighted({"lm": 0.5}) for _ in range(3)]
+    assert all(each.score.tolist() == expected for each in found)
+    assert [str(each.message) for each in told] == [
+        "no weight for the features tm: they count nothing"
+    ]
+    assert space.reweighted({"lm": 0.5}, missing="zero").score.tolist() == expected
+    with pytest.raises(OptionError, match="no weight for the features tm"):
+        space.reweighted({"lm": 0.5}, missing="error")
+    with pytest.raises(OptionError, match="missing is one of warn, zero, error, not 'no'"):
+        space.reweighted({"lm": 0.5}, missing="no")
 
 
 def test_weights_that_do_not_fit_are_refused():
