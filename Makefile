@@ -19,7 +19,7 @@ BUILD := CXX="$(CXX)"
 endif
 BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint browser bench oracle-bench conformance baseline peers doors examples docs drawings stopwatch fuzz sanitize dist fresh stubs clean
+.PHONY: demo test lint browser bench oracle-bench conformance baseline baseline-long soak peers doors examples docs drawings stopwatch fuzz sanitize dist fresh stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
@@ -61,6 +61,15 @@ conformance: $(VENV)/.dev $(VENV)/.built
 # the last version with numba, in an environment of its own, for `make bench` to measure beside
 baseline: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m benchmarks.versions --install
+
+# the version before long lattices, for the section `long` to measure beside
+baseline-long: $(VENV)/.dev $(VENV)/.built
+	$(BIN)/python -m benchmarks.long_spaces --install
+
+# mixed calls on four threads: memory must stay flat, and answers the same; SECONDS=60 for a try
+SECONDS ?= 1800
+soak: $(VENV)/.dev $(VENV)/.built
+	$(BIN)/python -m tests.soak --seconds $(SECONDS)
 
 # other tools, in an environment of their own; mbrs is measured, too, but brings several GB of torch
 PEERS ?= fastchrf

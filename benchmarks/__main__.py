@@ -17,6 +17,7 @@ from benchmarks import (
     engines,
     forests,
     kaldi,
+    long_spaces,
     mbr,
     nbest,
     report,
@@ -146,6 +147,17 @@ native call, the one to compare with C.
             lambda: scaling.compiling(largest()),
             lambda: scaling.expected_edits(largest()),
         ),
+    ),
+    "long": Section(
+        "Long lattices",
+        """
+Segments of `d50` put end to end by `lattices.concatenate`, each job in a process of its own:
+seconds of the processor, and megabytes at most beside the lattice. *Before* is version `0a68d2e`,
+where it is installed (`make baseline-long`):
+
+{}
+""",
+        (long_spaces.measure,),
     ),
     "rows": Section(
         "Rows",

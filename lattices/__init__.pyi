@@ -1,6 +1,7 @@
 from .algorithms import (
     best as best,
     concatenate as concatenate,
+    cut as cut,
     density as density,
     determinize as determinize,
     k_best as k_best,

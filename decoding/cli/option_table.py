@@ -45,6 +45,13 @@ TESTS = ("bootstrap", "randomization", "sign", "sign-substitution", "mapsswe")
 #: names them has in the places of the value's name, the default and the help
 SHARED = {
     "inputs": """
+@input files <what>
+--acoustic-scale X: number  weight of acoustic scores, where the format has them, before anything
+    else is done
+--lm-scale X: number  weight of language scores (of Kaldi's graph costs)
+--word-ins-penalty X: number  what each word costs, as Kaldi's lattice-add-penalty
+""",
+    "input files": """
 paths <what>: any  files (plain or compressed), directories, URLs, or - for standard input; before
     options that take several values
 --input-format NAME  format of the input, by default found by its content (see: fstmetrics formats)
@@ -57,6 +64,11 @@ paths <what>: any  files (plain or compressed), directories, URLs, or - for stan
 paths <what>: any  <note>, or - for standard input; before options that take several values
 --input-format NAME  input format: text (lines, with ids if the references have them), kaldi ('id
     words'), trn, ctm, tsv ('id score words'), or one of spaces (default: found by content)
+""",
+    "join": """
+--join PATTERN  first put the segments of each recording together, one after the other, with their
+    references, and times moved: a regular expression for ids, of which a group, or all that fits,
+    is the recording's name, such as '(.+)-[0-9]+'
 """,
     "references": """
 @reference files  (default: the references in the input)

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from decoding.corpus.table import SummedTask, Totals
     from decoding.corpus.writers import Writer
     from fstmetrics import Metric
+    from lattices import Space
     from lattices.formats.references import References
+    from lattices.spaces.scales import Scales
 
     Outcome: TypeAlias = Done[Any] | Failure
 
@@ -102,6 +104,7 @@ def corpus_outcomes(
                 task,
                 inputs,
                 options=dict(arguments.option),
+                change=scales_of(arguments),
                 first=first,
                 earlier=earlier,
                 on_read=shown.read,
@@ -118,6 +121,20 @@ def corpus_outcomes(
                 say(f"warning: {problem}")
 
         yield watched()
+
+
+#: options that change the scores of what is read
+SCALES = ("acoustic_scale", "lm_scale", "word_ins_penalty")
+
+
+def scales_of(arguments: argparse.Namespace) -> Scales | None:
+    """Return the scales that are asked for; of ``tune``, which tries many, none."""
+    given = {name: getattr(arguments, name, None) for name in SCALES}
+    if not any(isinstance(value, float) for value in given.values()):
+        return None
+    from lattices.spaces.scales import Scales
+
+    return Scales(**given)
 
 
 def open_inputs(arguments: argparse.Namespace) -> Inputs:
@@ -216,6 +233,53 @@ def take_sentences(
             # messages name the files of the user
             arguments.made_of = {made: own for own, made in taken.items()}
         yield taken
+
+
+@contextmanager
+def join_recordings(arguments: argparse.Namespace) -> Iterator[bool]:
+    """Replace the input by its recordings, if --join asks for them; tell whether any failed."""
+    if arguments.join is None:
+        yield False
+        return
+    if getattr(arguments, "resume", False):
+        arguments.parser.error("--join and --resume exclude one another: convert --join first")
+    from tempfile import TemporaryDirectory
+
+    from decoding.corpus.joining import join_segments, recording_pattern
+    from decoding.corpus.outcomes import Failure, Failures
+    from decoding.corpus.runner import run as run_corpus
+    from decoding.corpus.transforms import keep_unchanged
+    from decoding.tasks.spaces import SpacesTask
+    from lattices import write
+
+    pattern = recording_pattern(arguments.join)
+    failures, written = Failures(), 0
+
+    def recordings() -> Iterator[Space]:
+        nonlocal written
+        options = dict(arguments.option)
+        outcomes = run_corpus(
+            SpacesTask(keep_unchanged),
+            arguments.paths,
+            format=arguments.input_format,
+            options=options,
+        )
+        for outcome in join_segments(outcomes, pattern):
+            if isinstance(outcome, Failure):
+                failures.append(outcome)
+            else:
+                written += 1
+                yield outcome.result
+
+    with TemporaryDirectory() as folder:
+        made = os.path.join(folder, "recordings.jsonl")
+        write(made, recordings())
+        if not written:
+            raise explain_nothing_done(failures, "no recording could be put together")
+        report_failures(failures)
+        arguments.made_of = {made: arguments.paths[0]}
+        arguments.paths, arguments.input_format, arguments.option = [made], None, []
+        yield bool(failures)
 
 
 def check_one_sentence(arguments: argparse.Namespace) -> None:
@@ -326,6 +390,7 @@ def stamp_of(arguments: argparse.Namespace, task: Any, *without: str) -> dict[st
         "input": file_stamps(arguments.paths),
         "input format": arguments.input_format,
         "input options": sorted(map(list, arguments.option)),
+        **{name: value for name in SCALES if (value := getattr(arguments, name, None)) is not None},
         "references": file_stamps(arguments.refs or []),
         "reference format": arguments.refs_format,
         "reference ids": arguments.refs_id,

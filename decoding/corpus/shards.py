@@ -74,73 +74,46 @@ class Collector(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """What is done with each shard.
+    """What is done with each shard."""
 
-    Attributes
-    ----------
-    work : Work
-        A task, and how segments are read.
-    collector : Collector
-        A new one.
-    suffix : str
-        What the names of parts end with; it says how they are compressed.
-    """
-
+    #: a task, and how segments are read
     work: Work
+    #: a new one
     collector: Collector
+    #: what the names of parts end with; it says how they are compressed
     suffix: str = ""
 
 
 class ShardEnd(NamedTuple):
-    """What is told of a shard that is done.
-
-    Attributes
-    ----------
-    number : int
-    state
-        That of its collector.
-    failures : list of Failure
-    hashes : uint64 array
-        Of the ids that have a result, sorted.
-    overlap : Overlap
-        What its references and spaces have in common.
-    outcomes : int
-        How many it has.
-    was_there : bool
-        Whether an earlier run did it.
-    """
+    """What is told of a shard that is done."""
 
     number: int
+    #: that of its collector
     state: Any
     failures: list[Failure]
+    #: of the ids that have a result, sorted
     hashes: Array
+    #: what its references and spaces have in common
     overlap: Overlap
+    #: how many it has
     outcomes: int
+    #: whether an earlier run did it
     was_there: bool = False
 
 
 @dataclass
 class ShardedRun:
-    """A run over a corpus by shards.
+    """A run over a corpus by shards."""
 
-    Attributes
-    ----------
-    output : path
-        The file that the parts make; or a folder, which they are left in.
-    partitioned : bool
-        Whether it is that.
-    count : int
-        About how many shards there are to be.
-    stamp : mapping, optional
-        What the output depends on; a run is resumed by one with the same stamp.
-    resume : bool
-        Whether to go on with what an earlier run has done; then its plan is taken.
-    """
-
+    #: the file that the parts make; or a folder, which they are left in
     output: PathLike
+    #: whether it is that
     partitioned: bool = False
+    #: about how many shards there are to be
     count: int = 1
+    #: what the output depends on; a run is resumed by one with the same stamp
     stamp: Mapping[str, Any] | None = None
+    #: whether to go on with what an earlier run has done; then its plan is taken
     resume: bool = False
     folder: str = field(init=False)
 

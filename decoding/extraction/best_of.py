@@ -18,22 +18,14 @@ from lattices.spaces.arguments import SPACE, check_filled, takes
 
 
 class SubsetPoint(NamedTuple):
-    """What to expect of the best of k samples.
-
-    Attributes
-    ----------
-    k : int
-    samples : int
-        How many were drawn from: a point beyond that is that of all.
-    stats : float64 row
-        The expected statistics of the best.
-    score, deviation : float
-        Mean and standard deviation of its score.
-    """
+    """What to expect of the best of k samples."""
 
     k: int
+    #: how many were drawn from: a point beyond that is that of all
     samples: int
+    #: the expected statistics of the best
     stats: FloatColumn
+    #: mean and standard deviation of its score
     score: float
     deviation: float
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -19,6 +20,7 @@ from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import (
     EVALUATOR,
     EVALUATORS,
+    ROUNDING,
     CompiledEvaluator,
     Prepared,
     abilities_of,
@@ -234,7 +236,7 @@ def rank_oracles(
         (labelled,) = label_search(
             [space], [evaluator], k, search, worst=worst, model_weight=model_weight
         )
-        return _make_results(labelled, evaluator)
+        return _make_results(labelled, evaluator, model_weight)
     from decoding.extraction.ranking import rank_sentences
 
     sentences = rank_sentences(space, evaluator, k, search, worst=worst, model_weight=model_weight)
@@ -245,15 +247,17 @@ def rank_oracles(
     return _sort_as_reported(found, evaluator, worst, model_weight)
 
 
-def _make_results(found: Labelled, evaluator: Evaluator) -> list[Oracle]:
-    """Return the answers of the label search as results."""
-    return [
-        score_hypothesis(
-            each.hypothesis, evaluator, each.exact, each.engine,
-            None if each.exact or not isfinite(found.bound) else found.bound,
-        )
-        for each in found.sentences
-    ]  # fmt: skip
+def _make_results(found: Labelled, evaluator: Evaluator, model_weight: float) -> list[Oracle]:
+    """Return the answers of the label search as results; none is beyond its bound by rounding."""
+    results = []
+    for each in found.sentences:
+        bound = None if each.exact or not isfinite(found.bound) else found.bound
+        made = score_hypothesis(each.hypothesis, evaluator, each.exact, each.engine, bound)
+        value = made.score + model_weight * made.hypothesis.score
+        if bound is not None and abs(bound - value) <= ROUNDING:
+            made = replace(made, bound=value)
+        results.append(made)
+    return results
 
 
 @takes(spaces=SPACES, evaluators=EVALUATORS, model_weight=NUMBER)
@@ -372,7 +376,7 @@ def search_oracles(
             model_weight=model_weight,
         )
         for index, sentences in zip(of_metric, labelled, strict=True):
-            (results[index],) = _make_results(sentences, evaluators[index])
+            (results[index],) = _make_results(sentences, evaluators[index], model_weight)
     if by_engine:
         for index, each in _search_by_engine(by_engine, search, model_weight).items():
             results[index] = each

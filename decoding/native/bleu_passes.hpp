@@ -88,7 +88,9 @@ class LabelPasses {
   // The first and the last label of a node.
   std::pair<Index, Index> range(Index node) const { return range_[node]; }
   // What a round has cost of the budget so far.
-  std::size_t cost() const { return labels_.size() + (comparisons() - compared_) / kComparisons; }
+  std::size_t cost() const {
+    return labels_.size() + (comparisons() - compared_) / compared_as_label_;
+  }
 
   // Of whole sentences keep those that no other one dominates.
   std::vector<L> not_dominated(std::span<const L> sentences) {
@@ -105,6 +107,7 @@ class LabelPasses {
     labels_.clear();
     range_.clear();
     const Relaxation* bound = limits.bound;
+    compared_as_label_ = bound != nullptr ? kBoundedComparisons : kComparisons;
     const auto tracked = clipping_.tracked();
     const auto least_used = least_counts(lattice);
     for (Index state = 0; state < lattice.num_nodes(); ++state) {
@@ -214,6 +217,8 @@ class LabelPasses {
  private:
   // comparisons that cost as much as a label: where many labels meet, they are most of the work
   static constexpr std::size_t kComparisons = 1000;
+  // the same where a bound leaves few labels: so many that meet are of a lattice that is too long
+  static constexpr std::size_t kBoundedComparisons = 50;
 
   std::size_t comparisons() const { return front_.comparisons() + part_.comparisons(); }
 
@@ -369,7 +374,8 @@ class LabelPasses {
   Clipping<W> clipping_;
   Dominance<W> dominance_{clipping_, options_.worst, false, options_.preference()};
   LabelRows* rows_ = nullptr;
-  std::size_t compared_ = 0;    // before this round
+  std::size_t compared_ = 0;  // before this round
+  std::size_t compared_as_label_ = kComparisons;
   std::vector<Index> classes_;  // of each arc or symbol; -1 without a word, less for slots
   std::vector<L> labels_;
   std::vector<std::pair<Index, Index>> range_;  // the labels of each node

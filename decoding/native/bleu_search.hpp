@@ -246,7 +246,8 @@ class BleuSearch {
       relaxation_.worsen(metric_, value, best, keep, poll);
     } else {
       relaxation_.improve(metric_, value, best, keep, poll);
-      answer.bound = std::min(answer.bound, relaxation_.value());
+      // what was found is no bound that rounding may fall below
+      answer.bound = std::min(answer.bound, std::max(relaxation_.value(), best.worth()));
       // labels have 15 bits for a count
       relaxed_ = true;
       countable_ = lengths.second <= Counts<W>::kMost;

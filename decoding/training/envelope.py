@@ -269,36 +269,23 @@ class Turns(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """How the statistics of spaces change along a line, those of space after space.
+    """How the statistics of spaces change along a line, those of space after space."""
 
-    Attributes
-    ----------
-    first : float64 array, one row a space
-        The statistics far to the left, before all turns.
-    place : int column
-        The space of each turn.
-    step, change
-        As of :class:`Turns`, from left to right for each space.
-    """
-
+    #: the statistics far to the left, before all turns
     first: FloatColumn
+    #: the space of each turn
     place: Array
+    #: as of :class:`Turns`, from left to right for each space
     step: FloatColumn
     change: FloatColumn
 
 
 class LineCorpus(ABC):
-    """Spaces to be searched along many lines of weights, wherever they are.
+    """Spaces to be searched along many lines of weights, wherever they are."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The features of all spaces, in the order of their first occurrence.
-    metric : Metric
-        That of the evaluators.
-    """
-
+    #: the features of all spaces, in the order of their first occurrence
     names: tuple[str, ...]
+    #: that of the evaluators
     metric: Metric
 
     @property

@@ -59,30 +59,21 @@ __all__ = [
 
 
 class TensorOptions(TypedDict, total=False):
-    """What losses over spaces take beside scores.
+    """What losses over spaces take beside scores."""
 
-    Attributes
-    ----------
-    finals : tensor
-        The scores of ending in each state of the lattices, packed; those of the lattices if not
-        given. Of states that are not final they have no say.
-    weights : tensor
-        Of the features of all spaces, in the order of their first occurrence
-        (:attr:`~decoding.training.risk.batch.RiskBatch.names`): ``features @ weights`` is added to
-        the scores, and the gradient flows to the weights as well. A feature that a space does not
-        have is 0 there.
-    mask : tensor of bool
-        Of the shape of padded scores: which of them are there, row by row.
-    offsets : sequence of int
-        Where the scores of each space begin, and their number; they are checked.
-    workers : int
-        Threads. Of a batch that is given, its own count.
-    """
-
+    #: the scores of ending in each state of the lattices, packed; those of the lattices if not
+    #: given. Of states that are not final they have no say.
     finals: Any
+    #: of the features of all spaces, in the order of their first occurrence
+    #: (:attr:`~decoding.training.risk.batch.RiskBatch.names`): ``features @ weights`` is added to
+    #: the scores, and the gradient flows to the weights as well. A feature that a space does not
+    #: have is 0 there.
     weights: Any
+    #: of the shape of padded scores: which of them are there, row by row
     mask: Any
+    #: where the scores of each space begin, and their number; they are checked
     offsets: Any
+    #: threads. Of a batch that is given, its own count.
     workers: int
 
 

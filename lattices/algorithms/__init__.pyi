@@ -7,6 +7,7 @@ from .counting import (
     path_lengths as path_lengths,
     sentence_count as sentence_count,
 )
+from .cutting import cut as cut
 from .determinize import determinize as determinize, minimize as minimize, push as push
 from .epsilon import allow_deletion as allow_deletion, remove_epsilon as remove_epsilon
 from .expansion import to_lattice as to_lattice

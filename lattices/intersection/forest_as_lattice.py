@@ -1,4 +1,4 @@
-"""Small forests as lattices, for engines that search no forests: the second opinion.
+"""Small forests as lattices: for engines that search no forests, and for long sentences.
 
 The forest is expanded to the lattice of its derivations, an engine finds the best sentence
 there, and the sentence is parsed: of its derivations in the forest, one with the highest model
@@ -8,6 +8,7 @@ kernel. Forests that reorder can take exponentially many states, so there is a l
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -79,10 +80,14 @@ def best_parse(forest: Forest, words: list[int], lowest: bool = False) -> list[i
     It is given as edges from the top down.
     """
     chart: dict[_Span, _Parse] = {}
+    places: dict[int, list[int]] = {}
+    for place, word in enumerate(words):
+        places.setdefault(word, []).append(place)
     # the ends of all spans of a node, by their beginning
     ends: list[dict[int, list[int]]] = [{} for _ in range(forest.num_nodes)]
     for edge, head in enumerate(forest.head.tolist()):  # tails come before heads
-        for (begin, end), parse in _edge_parses(forest, edge, words, chart, ends, lowest).items():
+        found = _edge_parses(forest, edge, words, places, chart, ends, lowest)
+        for (begin, end), parse in found.items():
             known = chart.get((head, begin, end))
             if known is None:
                 ends[head].setdefault(begin, []).append(end)
@@ -95,6 +100,7 @@ def _edge_parses(
     forest: Forest,
     edge: int,
     words: list[int],
+    places: dict[int, list[int]],
     chart: dict[_Span, _Parse],
     ends: list[dict[int, list[int]]],
     lowest: bool,
@@ -104,8 +110,14 @@ def _edge_parses(
     tails = forest.tail[first:last].tolist()
     nothing: tuple[_Span, ...] = ((-1, 0, 0),) * len(tails)
     score = float(forest.score[edge])
-    partial = {(place, place): _Parse(score, edge, nothing) for place in range(len(words) + 1)}
     side = forest.symbol[forest.symbol_offset[edge] : forest.symbol_offset[edge + 1]].tolist()
+    if not side:
+        begins: Iterable[int] = range(len(words) + 1)
+    elif side[0] > 0:
+        begins = places.get(side[0], ())
+    else:
+        begins = ends[tails[-1 - side[0]]]
+    partial = {(place, place): _Parse(score, edge, nothing) for place in begins}
     for symbol in side:
         grown: dict[tuple[int, int], _Parse] = {}
         for (begin, middle), parse in partial.items():

@@ -7,7 +7,7 @@ from typing import Literal, cast
 
 from lattices._native import search_spaces
 from lattices.arrays import IntColumn
-from lattices.errors import EngineError
+from lattices.errors import EngineError, TooLargeError
 from lattices.intersection.automata import SearchMachine, alignments
 from lattices.intersection.engine import Found, Problem, Ranked, TargetSides, explain_too_large
 from lattices.intersection.rows import RowMachine, cut_lowest_path, lowest_path
@@ -148,15 +148,27 @@ def _search(
         memory,
         workers,
     )
+    instead: dict[int, Found] = {}
     for place, problem, beyond in unsolved:
-        space = problems[place][0]
-        if beyond:
+        space, machine = problems[place]
+        if not beyond:
+            raise EngineError(problem)
+        if isinstance(space, Lattice):
             raise explain_too_large(space, problem)
-        raise EngineError(problem)
+        from lattices.intersection.forest_as_lattice import search_as_lattice
+
+        # items are pairs of places in the reference: a lattice has stretches
+        try:
+            instead[place] = search_as_lattice(
+                ENGINE, space, machine, model_weight=model_weight, memory=memory
+            )
+        except (EngineError, TooLargeError):
+            raise explain_too_large(space, problem) from None
     bounds: list[int] = offset.tolist()
-    return [
+    found = [
         None if part < 0 else Found(value, arcs[begin:end], part)
         for value, part, begin, end in zip(
             values.tolist(), parts.tolist(), bounds[:-1], bounds[1:], strict=True
         )
     ]
+    return [instead.get(place, each) for place, each in enumerate(found)]

@@ -6,16 +6,19 @@ import gzip
 import json
 import random
 from math import prod
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding import oracle
+from decoding import Oracle, oracle
 from fstmetrics import CER, GRR, WER, WRR, AffixSimilarity
 from fstmetrics.contract import nbest_stats, quality, scores_of
-from lattices import Hypothesis, Lattice, NBest, Vocabulary
-from lattices.intersection import ENGINES
+from lattices import Hypothesis, Lattice, NBest, Vocabulary, concatenate
+from lattices.errors import TooLargeError
+from lattices.intersection import ENGINES, forest_as_lattice
+from lattices.intersection.forest_as_lattice import as_lattice
 from lattices.intersection.kernel import ENGINE
 from lattices.spaces import Forest
 from tests.judges import score_by_recursion
@@ -270,3 +273,23 @@ def test_a_large_forest_has_its_own_sentences(shared_data):
         assert found.score == 1.0
         assert found.tokens == sentence.tokens
         assert found.hypothesis.score >= sentence.score - 1e-9
+
+
+@given(st.lists(small_forests(words="ab"), min_size=1, max_size=3), st.sampled_from([0.0, 0.25]))
+def test_a_long_forest_is_searched_as_a_lattice(parts: list[Forest], weight: float) -> None:
+    # often enough that pairs of places take more than rows of places do
+    chained = concatenate([part for part in parts for _ in range(40 // len(parts))])
+    assert isinstance(chained, Forest)
+    evaluator = WER().against(["a b " * 40])
+    whole = oracle(chained, evaluator, model_weight=weight)
+    with mock.patch.object(forest_as_lattice, "as_lattice", wraps=as_lattice) as made:
+        less = oracle(chained, evaluator, model_weight=weight, memory=1_000_000)
+    assert made.called
+    assert less.exact
+    assert value(less, weight) == pytest.approx(value(whole, weight), abs=1e-9)
+    with pytest.raises(TooLargeError, match="nodes and a reference of 80 words"):
+        oracle(chained, evaluator, memory=1000)
+
+
+def value(found: Oracle, weight: float) -> float:
+    return weight * found.hypothesis.score - found.score

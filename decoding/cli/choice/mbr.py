@@ -14,6 +14,7 @@ from decoding.cli.running import (
     check_one_sentence,
     explain_unscored,
     file_stamps,
+    join_recordings,
     oracle_heading,
     scores_table,
     segments_line,
@@ -63,6 +64,7 @@ examples:
 """
 OPTIONS = """\
 @inputs SPACES
+@join
 @references
 @metrics = grr wer  ; the expectation of the first one decides, unless the method has an objective
     of its own, the others score
@@ -103,6 +105,13 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
+    if arguments.join and (arguments.systems or arguments.evidence):
+        arguments.parser.error("--join is for SPACES alone, without --systems and --evidence")
+    with join_recordings(arguments) as lost:
+        return _choose_input(arguments) or int(lost)
+
+
+def _choose_input(arguments: argparse.Namespace) -> int:
     arguments.systems = arguments.systems or []
     option, combined = "read.format", bool(arguments.systems)
     if not arguments.paths and combined:

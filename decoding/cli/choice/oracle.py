@@ -20,6 +20,7 @@ from decoding.cli.running import (
     SENTENCE_ORACLES,
     check_one_sentence,
     explain_unscored,
+    join_recordings,
     oracle_heading,
     scores_table,
     stamp_of,
@@ -84,6 +85,7 @@ examples:
 """
 OPTIONS = """\
 @inputs LATTICES
+@join
 @references
 @metrics = grr wer  ; the first one searches, the others score what it finds
 @search
@@ -166,6 +168,11 @@ def _check_breakdown(arguments: argparse.Namespace) -> bool:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
+    with join_recordings(arguments) as lost:
+        return _search(arguments) or int(lost)
+
+
+def _search(arguments: argparse.Namespace) -> int:
     _check_curve(arguments)
     if arguments.corpus:
         _exclude(arguments, "--corpus", *_OF_SEGMENTS, *_BREAKDOWN)

@@ -19,6 +19,7 @@ segments written may have the same id.
 
 With --words, pieces of words become words: the same sentences with the same scores.
 With --refs, the references are attached to the segments, for formats that hold them (jsonl).
+With --join, segments become recordings after that.
 """
 EXAMPLES = """\
 examples:
@@ -30,6 +31,7 @@ examples:
 """
 OPTIONS = """\
 @inputs SPACES
+@join
 @target
 --words MARK  put pieces of words together: ▁ (SentencePiece), Ġ (byte-level BPE), @@ (subword-nmt),
     ## (WordPiece), or the token between words, such as | or ' '
@@ -49,4 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.words:
             raise OptionError("--words is empty, expected what marks or separates words")
         transform = InWords(arguments.words, transform)
-    return transform_and_write(arguments, transform, references)
+    if arguments.join is None:
+        return transform_and_write(arguments, transform, references)
+    from decoding.corpus.joining import join_segments, recording_pattern
+
+    pattern = recording_pattern(arguments.join)
+    return transform_and_write(
+        arguments, transform, references, then=lambda spaces: join_segments(spaces, pattern)
+    )

@@ -79,20 +79,13 @@ def denominators(evaluators: Iterable[Evaluator]) -> FloatColumn:
 
 @dataclass(frozen=True)
 class RiskSettings:
-    """What the problems of a corpus depend on, but for the corpus.
+    """What the problems of a corpus depend on, but for the corpus."""
 
-    Attributes
-    ----------
-    entropy : float
-        How much a nat of entropy is worth.
-    budget : int
-        Of each problem.
-    workers : int
-        Threads.
-    """
-
+    #: how much a nat of entropy is worth
     entropy: float
+    #: of each problem
     budget: int
+    #: threads
     workers: int
 
 

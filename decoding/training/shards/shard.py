@@ -21,22 +21,14 @@ from lattices.spaces import Space
 
 
 class StoredSpace(NamedTuple):
-    """What is known of a space that another process holds.
+    """What is known of a space that another process holds."""
 
-    Attributes
-    ----------
-    shard, place : int
-        Which process, and which of its segments.
-    id : str
-    feature_names : tuple of str
-    described : tuple
-        As of :func:`decoding.training.learner.describe_space`.
-    """
-
+    #: which process, and which of its segments
     shard: int
     place: int
     id: str
     feature_names: tuple[str, ...]
+    #: as of :func:`decoding.training.learner.describe_space`
     described: tuple[Any, ...]
 
 

@@ -36,10 +36,14 @@ RUNNING = "how a corpus is run, not what is found"
 SHOWN = "what is shown, not what is found"
 #: options of all commands that Python does not share, and why
 SHELL_ONLY = {
+    "join": "lattices.concatenate",
     "help": SHOWN,
     "quiet": SHOWN,
     "verbose": SHOWN,
     "format": SHOWN,
+    "decimals": SHOWN,
+    "fractions": SHOWN,
+    "sort": SHOWN,
     "plot": SHOWN,
     "summary": SHOWN,
     "history": SHOWN,
@@ -60,6 +64,9 @@ SHELL_ONLY = {
     "dask": RUNNING,
     "resume": RUNNING,
     "checkpoint": RUNNING,
+    "acoustic_scale": FILES,
+    "lm_scale": FILES,
+    "word_ins_penalty": FILES,
 }
 
 
@@ -296,6 +303,7 @@ COMMANDS = {
         shell_only={
             **dict.fromkeys(("by", "top", "show", "pra"), SHOWN),
             "wildcard": "metrics have a similarity for it",
+            "random": "a function of its own, decoding.extraction.best_of",
             "write_spaces": "a function of its own, decoding.best_paths",
         },
         output=("--format", "jsonl"),

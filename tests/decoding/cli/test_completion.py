@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from decoding.cli.evaluation.study import STUDIES
 from decoding.cli.main import COMMANDS
 from fstmetrics.contract import METRICS
 from lattices.formats import FORMATS
@@ -71,7 +72,7 @@ def test_commands(complete):
     assert set(complete("fstmetrics ")) >= set(COMMANDS)
     assert complete("fstmetrics orac") == ["oracle"]
     assert sorted(complete("fstmetrics com")) == ["compare", "compile", "completion"]
-    assert sorted(complete("fstmetrics study ")) == ["char-bleu", "sweep"]
+    assert sorted(complete("fstmetrics study ")) == sorted(STUDIES)
 
 
 def test_options(complete):

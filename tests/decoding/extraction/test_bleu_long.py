@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -130,5 +131,34 @@ def test_long_lattices(shared_data: Path) -> None:
 def test_a_sum_says_what_it_would_take() -> None:
     lattice = concatenate([Lattice.from_arcs([(0, 1, "a"), (0, 1, "b")], finals=[1])] * 200)
     evaluator = (0.5 * BLEU() + 0.5 * GRR()).against(["a b " * 100])
-    with pytest.raises(TooLargeError, match=r"states of a machine that is added take .* allowed"):
+    refused = r"(\d+) lattice states x (\d+) states of a machine that is added take .* allowed"
+    with pytest.raises(TooLargeError, match=refused) as told:
         oracle(lattice, evaluator, memory=100_000)
+    sizes = re.search(refused, str(told.value))
+    assert sizes is not None
+    # eight bytes each
+    least = int(sizes[1]) * int(sizes[2]) * 8
+    with pytest.raises(TooLargeError, match=refused):
+        oracle(lattice, evaluator, memory=least - 1)
+    assert not oracle(lattice, evaluator, memory=least).exact
+
+
+def test_without_memory_for_prices_the_model_decides() -> None:
+    lattice = concatenate([Lattice.from_arcs([(0, 1, "a"), (0, 1, "b", 1.0)], finals=[1])] * 60)
+    evaluator = BLEU(order=2).against(["a b c " * 20])
+    found = without_labels(oracle, lattice, evaluator, memory=1000)
+    assert not found.exact
+    assert found.score >= evaluator.score(best(lattice).tokens)
+    more = without_labels(oracle, lattice, evaluator, memory=1_000_000)
+    assert more.score > found.score
+    assert more.bound < found.bound == 1.0
+
+
+@pytest.mark.parametrize("length", [32_767, 32_768])
+def test_sentences_may_be_longer_than_labels_count(length: int) -> None:
+    words = [f"w{place % 97}" for place in range(length)]
+    arcs = [(place, place + 1, word) for place, word in enumerate(words)]
+    lattice = Lattice.from_arcs([*arcs, (5, 6, "x")], finals=[length])
+    found = oracle(lattice, BLEU(order=2).against([" ".join(words)]))
+    assert found.score == 1.0
+    assert found.exact or found.bound == pytest.approx(1.0)
