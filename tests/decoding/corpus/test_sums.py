@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding.corpus import sums as module
-from decoding.corpus.sums import ExactSums
+from decoding.corpus import table as module
+from decoding.corpus.table import ExactSums
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
