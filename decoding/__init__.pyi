@@ -20,7 +20,7 @@ from .extraction.oracle import (
 from .frames import frame as frame
 from .reranking import rerank as rerank
 from .minimum_risk.consensus import FastConsensus as FastConsensus
-from .minimum_risk.edit import EditDistance as EditDistance
+from .minimum_risk.edit import EditDistance as EditDistance, word_alternatives as word_alternatives
 from .minimum_risk.evidence import Evidence as Evidence
 from .minimum_risk.exact import ExactRisk as ExactRisk
 from .minimum_risk.linear import Linear as Linear

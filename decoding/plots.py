@@ -176,6 +176,8 @@ def _outside(box: Any, frame: Any) -> float:
 
 
 _WIDTH, _HEIGHT = 4.6, 3.6
+#: cells of a heat map that have their numbers
+_NUMBERED = 80
 #: beyond these, colours would come twice
 _COLOURS = 10
 
@@ -216,6 +218,24 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class HeatMap:
+    """One picture: a colour for each pair of two values, the better the darker."""
+
+    #: over the picture, and along its axes
+    title: str
+    across: str
+    upwards: str
+    places: Sequence[float]
+    rows: Sequence[float]
+    #: values[row][place]
+    values: Sequence[Sequence[float]]
+    #: whether higher is better
+    higher: bool
+    #: row and place of the best
+    mark: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Dots:
     """One picture: a value for each of several names, from above to below."""
 
@@ -247,7 +267,7 @@ def reliability_panel(title: str, kinds: Mapping[str, Quality]) -> Panel:
     return Panel(title, "confidence", "share of right words", (0.0, 1.0), curves)
 
 
-def line_plots(panels: Sequence[Panel | Dots], format: str = "png") -> bytes:
+def line_plots(panels: Sequence[Panel | Dots | HeatMap], format: str = "png") -> bytes:
     """Return pictures side by side, as a file of that format; the same input, the same bytes.
 
     Pictures of dots have one set of names, which stands beside the first.
@@ -271,6 +291,8 @@ def line_plots(panels: Sequence[Panel | Dots], format: str = "png") -> bytes:
         for axis, panel in zip(axes, panels, strict=True):
             if isinstance(panel, Dots):
                 _draw_dots(axis, panel)
+            elif isinstance(panel, HeatMap):
+                _draw_heat(axis, panel)
             else:
                 _draw_curves(axis, panel)
         content = io.BytesIO()
@@ -344,6 +366,29 @@ def _name_ranks(axis: Any, panel: Panel) -> None:
 _NAMES, _DOTS, _LINE = 3.0, 1.9, 0.19
 
 
+def _draw_heat(axis: Any, panel: HeatMap) -> None:
+    axis.imshow(
+        panel.values, cmap="Blues" if panel.higher else "Blues_r", aspect="auto", origin="lower"
+    )
+    few = len(panel.places) * len(panel.rows) <= _NUMBERED
+    flat = [value for row in panel.values for value in row]
+    middle = (min(flat) + max(flat)) / 2
+    for row, values in enumerate(panel.values):
+        for place, value in enumerate(values):
+            dark = value > middle if panel.higher else value < middle
+            best = (row, place) == panel.mark
+            if few or best:
+                axis.text(
+                    place, row, f"{value:.4f}", ha="center", va="center", fontsize=5,
+                    color="white" if dark else "black", weight="bold" if best else "normal",
+                )  # fmt: skip
+    axis.set_xticks(range(len(panel.places)), [f"{each:g}" for each in panel.places], fontsize=7)
+    axis.set_yticks(range(len(panel.rows)), [f"{each:g}" for each in panel.rows], fontsize=7)
+    axis.set_title(panel.title)
+    axis.set_xlabel(panel.across)
+    axis.set_ylabel(panel.upwards)
+
+
 def _draw_dots(axis: Any, panel: Dots) -> None:
     places = range(len(panel.names))
     if panel.low:
@@ -368,7 +413,7 @@ def _draw_dots(axis: Any, panel: Dots) -> None:
 class Plot:
     """Panels side by side: a notebook shows them, ``str()`` is SVG, :meth:`save` writes a file."""
 
-    panels: tuple[Panel, ...]
+    panels: tuple[Panel | HeatMap, ...]
 
     def __str__(self) -> str:
         """Return the picture as SVG."""
@@ -424,7 +469,8 @@ def plot(results: Sequence[DensityPoint] | Sequence[SizePoint] | TuningTable | H
 
     require("matplotlib", "plot")
     if isinstance(results, TuningTable):
-        return Plot((_grid_panel(results),))
+        weights = hasattr(results.best, "weights")
+        return Plot((_weights_panel(results) if weights else _grid_panel(results),))
     rows: list[Any] = list(results) if isinstance(results, Sequence) else []
     if not rows:
         raise OptionError("nothing to plot")
@@ -471,6 +517,31 @@ def _grid_panel(table: TuningTable) -> Panel:
     # a scale of 0 has no place on an axis of doublings
     doubling = scales[0] > 0
     return Panel(table.metric, "scale", "score", scales, curves, table.one_best, doubling=doubling)
+
+
+def _weights_panel(table: TuningTable) -> Panel | HeatMap:
+    """Return a heat map of the two axes with most values, or a curve over the only one.
+
+    Of what other axes have, the best.
+    """
+    best = table.points[0]
+    higher = best.score >= table.points[-1].score
+    sides = {name: sorted({one.values[name] for one in table.points}) for name in best.values}
+    names = sorted(sides, key=lambda name: -len(sides[name]))[:2]
+    if len(names) < 2 or len(sides[names[1]]) < 2:
+        (name,) = names[:1]
+        points = {one.values[name]: one.score for one in reversed(table.points)}
+        mark = sides[name].index(best.values[name])
+        curve = Curve("", [points[x] for x in sides[name]], mark=mark)
+        return Panel(table.metric, name, "score", sides[name], [curve], table.one_best)
+    across, upwards = names
+    # the best comes last, and stays
+    found = {(one.values[upwards], one.values[across]): one.score for one in reversed(table.points)}
+    return HeatMap(
+        table.metric, across, upwards, sides[across], sides[upwards],
+        [[found[y, x] for x in sides[across]] for y in sides[upwards]], higher,
+        (sides[upwards].index(best.values[upwards]), sides[across].index(best.values[across])),
+    )  # fmt: skip
 
 
 def _history_panels(history: History) -> tuple[Panel, Panel]:

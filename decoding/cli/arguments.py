@@ -109,8 +109,16 @@ def check_inputs(arguments: argparse.Namespace) -> None:
     paths = arguments.paths or (getattr(arguments, "systems", None) or [])[:1]
     if not paths:
         (what,) = (each.metavar for each in arguments.parser._actions if each.dest == "paths")
-        greedy = [f"--{name}" for name in ("refs", "metric") if hasattr(arguments, name)]
-        note = f"; they come before {' and '.join(greedy)}" if greedy else ""
+        greedy = [name for name in ("refs", "metric") if hasattr(arguments, name)]
+        note = f"; they come before {' and '.join(f'--{name}' for name in greedy)}" * bool(greedy)
+        for name in greedy:
+            first, *rest = getattr(arguments, name) or [""]
+            taken = [each for each in rest if os.path.exists(each)]
+            if taken:
+                note += (
+                    f": --{name} has taken {' '.join(taken)}; type: fstmetrics "
+                    f"{arguments.command} {' '.join(taken)} --{name} {first}"
+                )
         arguments.parser.error(f"no {what} given{note}")
     files = [*paths, *(getattr(arguments, "refs", None) or [])]
     if files.count(STANDARD) > 1:
@@ -164,6 +172,7 @@ _WRITTEN = {
     "cache": "--cache",
     "pra": "--pra",
     "write_spaces": "--write-spaces",
+    "write_weights": "--write-weights",
     "symbols": "--symbols",
     "write_option": "--write-option",
 }

@@ -12,6 +12,7 @@ import argparse
 import gc
 import io
 import os
+import re
 import signal
 import sys
 import time
@@ -19,7 +20,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from contextvars import copy_context
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from decoding.cli.arguments import check_inputs, check_outputs, spellings
 from decoding.cli.option_table import add_options
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "oracle": "choice",
     "mbr": "choice",
+    "tune": "choice",
     "tune-mbr": "choice",
     "train": "training",
     "rescore": "choice",
@@ -91,6 +93,71 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         return super().format_help()
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong, and what to type instead, in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the line and exit."""
+        say(f"error: {_mend_message(message, self.prog)}")
+        self.exit(2)
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str], namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """Return the arguments; the error of one that is unknown names those that are near."""
+        # a command that is missing or misspelt, before argparse lists all of them
+        _check_command(self, args)
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            parser = getattr(found, "study_parser", found.parser)
+            names = [name for action in parser._actions for name in action.option_strings]
+            option = next((each for each in unknown if each.startswith("-")), unknown[0])
+            near = _list_near(option.partition("=")[0], names)
+            parser.error(
+                f"{parser.prog} has no option {option}{near}"
+                if option.startswith("-")
+                else f"{option}: one argument too many"
+            )
+        return found
+
+
+def _mend_message(message: str, prog: str) -> str:
+    """Return a message of argparse in the words of the others; ours stay."""
+    needed = message.removeprefix("the following arguments are required: ")
+    if needed != message:
+        return f"{prog} needs {needed}; see: {prog} --help"
+    found = re.fullmatch(r"(.*): invalid choice: '(.*)' \(choose from (.*)\)", message)
+    if found:
+        near = _list_near(found[2], re.findall(r"'([^']*)'", found[3]))
+        return f"{message}{near}"
+    return f"{message}; see: {prog} --help" if message.startswith("argument ") else message
+
+
+def _check_command(parser: argparse.ArgumentParser, given: Sequence[str]) -> None:
+    """Refuse a command that there is not, and say which is near."""
+    if not given:
+        parser.error("no command; 'fstmetrics --help' lists all, 'fstmetrics demo' shows one")
+    name = given[0]
+    if name in COMMANDS or name.startswith("-"):
+        return
+    if os.path.exists(name):
+        parser.error(f"{name} is a file; a command comes first, as: fstmetrics info {name}")
+    # what people call commands after
+    near = {"wer": "score", "cer": "score", "bleu": "score"}.get(name.lower())
+    hint = f"; did you mean {near}?" if near else _list_near(name, COMMANDS)
+    parser.error(f"no command {name!r}{hint or '; fstmetrics --help lists all'}")
+
+
+def _list_near(name: str, names: Iterable[str]) -> str:
+    """Return the question whether one of these names was meant."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower(), list(names), n=2, cutoff=0.6)
+    if name.startswith("-") and f"-{name}" in names:
+        near = [f"-{name}"]
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
 class _Version(argparse.Action):
     """Looks the version up only when it is asked for."""
 
@@ -107,7 +174,7 @@ def _version() -> str:
 
 def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
     """Return the parser of the command and of these subcommands."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="fstmetrics",
         description="Oracles, MBR and training over a decoder's lattices, forests and lists.",
         epilog=_EPILOG,
@@ -205,6 +272,10 @@ def _run(given: Sequence[str]) -> int:
             return int(arguments.run(arguments))
         from lattices.errors import spell_arguments
 
+        if any(each.startswith(("ark", "scp")) for each in given):
+            from decoding.cli.specifiers import take_specifiers
+
+            take_specifiers(arguments, given)
         check_outputs(arguments)
         # those of `fstmetrics study` have a parser of their own for each study
         arguments.parser = getattr(arguments, "study_parser", arguments.parser)
@@ -291,6 +362,8 @@ def _explain_plugin(problem: Exception) -> str:
 def _join_lines(problem: Exception | str) -> str:
     if isinstance(problem, MemoryError):
         return "there is not enough memory"
+    if isinstance(problem, IsADirectoryError):
+        return f"{problem.filename} is a folder, and a file is wanted: name those in it"
     if isinstance(problem, OSError) and problem.strerror:
         place = f"{problem.filename}: " if problem.filename is not None else ""
         return f"{place}{problem.strerror}"

@@ -45,6 +45,13 @@ TESTS = ("bootstrap", "randomization", "sign", "sign-substitution", "mapsswe")
 #: names them has in the places of the value's name, the default and the help
 SHARED = {
     "inputs": """
+@input files <what>
+--acoustic-scale X: number  weight of acoustic scores, where the format has them, before anything
+    else is done
+--lm-scale X: number  weight of language scores (of Kaldi's graph costs)
+--word-ins-penalty X: number  what each word costs, as Kaldi's lattice-add-penalty
+""",
+    "input files": """
 paths <what>: any  files (plain or compressed), directories, URLs, or - for standard input; before
     options that take several values
 --input-format NAME  format of the input, by default found by its content (see: fstmetrics formats)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fstmetrics import Metric
     from lattices import Space
     from lattices.formats.references import References
+    from lattices.spaces.scales import Scales
 
     Outcome: TypeAlias = Done[Any] | Failure
 
@@ -103,6 +104,7 @@ def corpus_outcomes(
                 task,
                 inputs,
                 options=dict(arguments.option),
+                change=scales_of(arguments),
                 first=first,
                 earlier=earlier,
                 on_read=shown.read,
@@ -119,6 +121,20 @@ def corpus_outcomes(
                 say(f"warning: {problem}")
 
         yield watched()
+
+
+#: options that change the scores of what is read
+SCALES = ("acoustic_scale", "lm_scale", "word_ins_penalty")
+
+
+def scales_of(arguments: argparse.Namespace) -> Scales | None:
+    """Return the scales that are asked for; of ``tune``, which tries many, none."""
+    given = {name: getattr(arguments, name, None) for name in SCALES}
+    if not any(isinstance(value, float) for value in given.values()):
+        return None
+    from lattices.spaces.scales import Scales
+
+    return Scales(**given)
 
 
 def open_inputs(arguments: argparse.Namespace) -> Inputs:
@@ -373,6 +389,7 @@ def stamp_of(arguments: argparse.Namespace, task: Any, *without: str) -> dict[st
         "input": file_stamps(arguments.paths),
         "input format": arguments.input_format,
         "input options": sorted(map(list, arguments.option)),
+        **{name: value for name in SCALES if (value := getattr(arguments, name, None)) is not None},
         "references": file_stamps(arguments.refs or []),
         "reference format": arguments.refs_format,
         "reference ids": arguments.refs_id,

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from decoding.cli.option_table import STANDARD, TABULAR
-from decoding.cli.running import open_cluster, open_inputs
+from decoding.cli.running import open_cluster, open_inputs, scales_of
 from decoding.cli.terminal import detail, note, progress, say
 from lattices.errors import EngineError
 
@@ -109,7 +109,11 @@ def run_shards(
     from decoding.corpus.shards import Job, open_sharded
 
     run.stamp = stamp
-    job = Job(Work(task, dict(arguments.option)), collector, _part_suffix(run, suffix))
+    job = Job(
+        Work(task, dict(arguments.option), scales_of(arguments)),
+        collector,
+        _part_suffix(run, suffix),
+    )
     inputs = open_inputs(arguments)
     with ExitStack() as stack:
         stack.enter_context(open_sharded(run))

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
     from multiprocessing.connection import Connection
 
+    from lattices.spaces import Space
+
 __all__ = ["Done", "Failure", "Inputs", "ResumePoint", "Segment", "run"]
 
 R = TypeVar("R")
@@ -98,6 +100,7 @@ def run(
     *,
     format: str | None = None,
     options: Mapping[str, Any] | None = None,
+    change: Callable[[Space], Space] | None = None,
     workers: int = 1,
     executor: Executor | None = None,
     shared_files: bool = True,
@@ -125,6 +128,9 @@ def run(
         :func:`lattices.formats.read_records`.
     format, options
         The name of the format (by default it is found for each file) and its options.
+    change : function, optional
+        What is done to each space before anything else, such as
+        :class:`lattices.spaces.scales.Scales`; it can be pickled if there are workers.
     workers : int
         Processes; with 1 everything is done in this one. With 0 it begins there as well, and goes
         on in as many as there are processors if what is left takes long.
@@ -181,7 +187,7 @@ def run(
     pace = BatchSizer(batch_records)
     share = _Share(inputs, on_read)
     cut = batches(inputs.chunks(share.read, pace), pace)
-    work = Work(task, dict(options or {}))
+    work = Work(task, dict(options or {}), change)
     done = ResumePoint() if earlier is None else earlier
 
     def tell(shared: Overlap) -> None:
@@ -228,8 +234,14 @@ def _show(work: Work, batch: Batch, first: Callable[[Iterator[Segment]], None]) 
 class Work:
     """What is done with a batch, wherever that is."""
 
-    def __init__(self, task: Any, options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        task: Any,
+        options: dict[str, Any],
+        change: Callable[[Space], Space] | None = None,
+    ) -> None:
         self.task, self.options, self.spellings = task, options, dict(argument_spellings())
+        self.change = change
         self.overlap, self.vocabulary = Overlap.UNKNOWN, Vocabulary()
         self.plugins = LOADED
 
@@ -256,7 +268,19 @@ class Work:
         if len(self.vocabulary) > MOST_WORDS:
             self.vocabulary = Vocabulary()
         for chunk in batch:
-            yield from parse(chunk, self.vocabulary, self.options)
+            for part in parse(chunk, self.vocabulary, self.options):
+                if self.change is None or isinstance(part, Failure):
+                    yield part
+                else:
+                    yield self._changed(part, self.change)
+
+    @staticmethod
+    def _changed(segment: Segment, change: Callable[[Space], Space]) -> Segment | Failure:
+        place = segment.position, segment.path, segment.line, segment.id
+        try:
+            return Segment(*place[:3], change(segment.space))
+        except SEGMENT_ERRORS as problem:
+            return Failure(*place, explain(problem))
 
 
 def _outcomes(
@@ -335,7 +359,7 @@ class _Crew(NamedTuple):
         if processors == 1 or self.share is None or not _may_fork():
             return 0
         left = self.share.left(seconds)
-        return min(processors, int(left)) if left > 2 else 0
+        return int(min(processors, left)) if left > 2 else 0
 
 
 def count_processors() -> int:
@@ -354,8 +378,10 @@ def _may_fork() -> bool:
     """Tell whether processes can be made of this one: not with threads, nor with a GPU in use."""
     import threading
 
-    alone = threading.active_count() == 1 and not _HOLD_DEVICES & sys.modules.keys()
-    return alone and hasattr(os, "fork")
+    # threads of others are not among those that Python knows; numpy's own do no harm
+    known = sys._current_frames()
+    alone = threading.active_count() == len(known) == 1
+    return alone and not _HOLD_DEVICES & sys.modules.keys() and hasattr(os, "fork")
 
 
 #: modules whose state on a GPU does not survive a fork

@@ -17,6 +17,7 @@ from decoding.corpus.outcomes import Done, Failure, Segment
 from lattices.errors import Error, OptionError
 from lattices.spaces import Forest, NBest, Space
 from lattices.spaces.features import MISSING
+from lattices.spaces.scales import WORDS, count_words
 
 if TYPE_CHECKING:
     from lattices.formats.references import References
@@ -188,6 +189,9 @@ class Rescored:
     def __call__(self, segment: Segment) -> Space:
         """Return what becomes of the space."""
         space, weights = segment.space, self.weights
+        if WORDS in weights and WORDS not in space.feature_names:
+            # as `tune` has them for a penalty
+            space = count_words(space)
         if self.missing == "zero" or any(name in weights for name in space.feature_names):
             # of a corpus it is said once what has no weight: see list_unweighted
             known = dict.fromkeys(space.feature_names, 0.0) if self.missing != "error" else {}

@@ -134,6 +134,24 @@ class ConfusionNetwork:
         return tuple(tuple(all_of_them[first:last]) for first, last in pairwise(bounds))
 
     @property
+    def slots(self) -> list[dict[str, Any]]:
+        """The places that may have a word, as plain data, for JSON.
+
+        Each has ``begin`` and ``end`` (None without times) and ``words``, each with ``word``, ""
+        for none, and ``confidence``, the likeliest first.
+        """
+        times = self.times or [(None, None)] * len(self)
+        return [
+            {
+                "begin": begin,
+                "end": end,
+                "words": [{"word": each.word, "confidence": each.posterior} for each in bin],
+            }
+            for (begin, end), bin in zip(times, self.bins, strict=True)
+            if any(each.word for each in bin)
+        ]
+
+    @property
     def times(self) -> tuple[tuple[float, float], ...] | None:
         """When each bin begins and ends; None where the space has no times."""
         if self.bin_begin is None or self.bin_end is None:

@@ -342,6 +342,40 @@ def edit(
     return found
 
 
+def word_alternatives(
+    space: Space, *, scale: float = 1.0, smallest: float = 0.0
+) -> list[dict[str, Any]]:
+    """Return what may have been said in each place: words with confidences, and times.
+
+    They are the slots of the confusion network of the sentence with the least expected edits
+    (:func:`edit`).
+
+    Parameters
+    ----------
+    space
+        A lattice or a list, such as a recogniser's n-best list.
+    scale
+        What scores are multiplied by to become log-probabilities.
+    smallest
+        Words with a lower confidence are left out, and slots in which none is left.
+
+    Examples
+    --------
+    >>> lattice = Lattice.from_arcs(
+    ...     [(0, 1, "a", -0.1), (0, 1, "the", -0.9), (1, 2, "cat")], [2], times=[0.0, 0.2, 0.6]
+    ... )
+    >>> first, second = word_alternatives(lattice, smallest=0.01)
+    >>> [(each["word"], round(each["confidence"], 2)) for each in first["words"]]
+    [('a', 0.69), ('the', 0.31)]
+    >>> second
+    {'begin': 0.2, 'end': 0.6, 'words': [{'word': 'cat', 'confidence': 1.0}]}
+    """
+    slots = edit(space, scale=scale).network.slots
+    for slot in slots:
+        slot["words"] = [each for each in slot["words"] if each["confidence"] >= smallest]
+    return [slot for slot in slots if any(each["word"] for each in slot["words"])]
+
+
 def edit_batch(
     segments: Sequence[Spaces],
     *,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -104,14 +105,34 @@ class LinearGrid:
                     chosen += [chosen[-1]] * (len(self.Ts) - 1)
         return chosen
 
-    def stats(self, space: Space | Sequence[Space], evaluator: Evaluator) -> FloatColumn:
-        """Return the statistics of the model's best, then of what is chosen at each point."""
-        known: dict[tuple[str, ...], FloatColumn] = {}
-        words = [best_words(as_systems(space)[0]), *self.choices(space)]
-        for each in words:
-            if each not in known:
-                known[each] = evaluator.stats(each)
-        return np.array([known[each] for each in words], dtype=np.float64)
+    def make_point(self, values: Sequence[float], score: float) -> TuningPoint:
+        """Return a point with its score."""
+        scale, p, r, T = values
+        return TuningPoint(scale, p, r, T, score)
+
+
+class Grid(Protocol):
+    """Points to try, and what is chosen at each of them."""
+
+    @property
+    def points(self) -> Sequence[tuple[float, ...]]:
+        """All points."""
+
+    def choices(self, space: Space | Sequence[Space]) -> list[tuple[str, ...]]:
+        """Return the sentence that is chosen at each point."""
+
+    def make_point(self, values: Sequence[float], score: float) -> Any:
+        """Return a point with its score."""
+
+
+def grid_stats(grid: Grid, space: Space | Sequence[Space], evaluator: Evaluator) -> FloatColumn:
+    """Return the statistics of the model's best, then of what is chosen at each point."""
+    known: dict[tuple[str, ...], FloatColumn] = {}
+    words = [best_words(as_systems(space)[0]), *grid.choices(space)]
+    for each in words:
+        if each not in known:
+            known[each] = evaluator.stats(each)
+    return np.array([known[each] for each in words], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -130,7 +151,7 @@ class TuningTable(PlainRecord):
     """All points of a grid with the score of each, the best first."""
 
     #: points of equal score stand in the order of the grid
-    points: tuple[TuningPoint, ...]
+    points: tuple[Any, ...]
     metric: str
     #: what the model's own choices score
     one_best: float
@@ -147,7 +168,7 @@ class TuningTable(PlainRecord):
         return f"{table}\n<p>{cell(note, 'muted')}</p>"
 
     @property
-    def best(self) -> TuningPoint:
+    def best(self) -> Any:
         """The point with the best score, the first in the grid of equals."""
         return self.points[0]
 
@@ -177,25 +198,34 @@ def tune_linear(
     >>> [(point.scale, point.score) for point in table.points], table.one_best
     ([(1.0, 0.0), (100.0, 1.0)], 1.0)
     """
-    grid = LinearGrid() if grid is None else grid
+    return tune_grid(spaces, references, metric, LinearGrid() if grid is None else grid)
+
+
+def tune_grid(
+    spaces: Iterable[Space | Sequence[Space]],
+    references: Sequence[Iterable[Reference]],
+    metric: Metric,
+    grid: Grid,
+) -> TuningTable:
+    """Return what the choices of a grid score at each of its points, in one pass."""
     rows = np.zeros((1 + len(grid.points), len(metric.stat_names)))
     segments = 0
     for space in spaces:
         if segments == len(references):
             raise OptionError(f"more spaces than the {len(references)} lists of references")
-        rows += grid.stats(space, metric.against(references[segments]))
+        rows += grid_stats(grid, space, metric.against(references[segments]))
         segments += 1
     if segments != len(references):
         raise OptionError(f"{segments} spaces, but references for {len(references)} segments")
     return tuning_table(grid, metric, rows, segments)
 
 
-def tuning_table(grid: LinearGrid, metric: Metric, rows: FloatColumn, segments: int) -> TuningTable:
-    """Return the table of a corpus from the sums of :meth:`LinearGrid.stats`."""
+def tuning_table(grid: Grid, metric: Metric, rows: FloatColumn, segments: int) -> TuningTable:
+    """Return the table of a corpus from the sums of :func:`grid_stats`."""
     if not segments:
         raise OptionError("no segment to tune on")
     one, *scores = [metric.score(row) for row in rows]
-    points = [TuningPoint(*point, score) for point, score in zip(grid.points, scores, strict=True)]
+    points = [grid.make_point(*each) for each in zip(grid.points, scores, strict=True)]
     points.sort(key=lambda point: -quality(metric, point.score))
     return TuningTable(tuple(points), str(metric), one, segments)
 
@@ -204,7 +234,7 @@ def tuning_table(grid: LinearGrid, metric: Metric, rows: FloatColumn, segments: 
 class TuningTask:
     """The statistics of each segment at each point: a task of :func:`decoding.run`."""
 
-    grid: LinearGrid
+    grid: Grid
     metric: Metric
     #: those of the segments themselves if None
     references: References | None = None
@@ -217,7 +247,8 @@ class TuningTask:
     def process(self, segments: Sequence[Segment]) -> list[FloatColumn]:
         """Return the statistics of each segment."""
         return [
-            self.grid.stats(
+            grid_stats(
+                self.grid,
                 segment.space,
                 self.metric.against(segment.references(self.references, required=True)),
             )

@@ -100,6 +100,19 @@ class NetworkWriter:
         ]
 
 
+def slot_lines(table: Table) -> list[list[str]]:
+    """Return a line of JSON for each segment: id, text, and slots of alternative words."""
+    from decoding.plain_json import json_text
+
+    return [
+        [
+            json_text({"id": id, "text": each.text, "slots": each.network.slots}) + "\n"
+            for each in of_segment
+        ]
+        for id, of_segment in zip(table.ids, table.column("consensus"), strict=True)
+    ]
+
+
 def network_text(network: ConfusionNetwork, format: str) -> str:
     r"""Return a network in a format.
 

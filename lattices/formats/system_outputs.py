@@ -44,6 +44,8 @@ TEXT, KALDI = "text", "kaldi"
 TRANSCRIPTS = ("trn", "ctm")
 #: formats in which commands write results, which are no lists
 _ROWS = ("json-rows", "csv", "parquet")
+#: formats of one lattice a file that sentences cannot look like
+_LATTICES = ("htk", "sphinx", "openfst")
 #: segments whose ids may show that references are by id
 _LOOKED_AT = 8
 _BLANKS = " \t\v\f"
@@ -128,6 +130,8 @@ def read_output(
         found = format_of_output(head, format)
         if found is not None:
             return _read_spaces(found, stream, name)
+        if format is None:
+            _refuse_lattice(head, name)
         rows = list(decode_lines(stream, name))
     if not rows:
         size = "" if references is None else f" for {len(references)} references"
@@ -139,6 +143,17 @@ def read_output(
         # one whose times are whole numbers, or that is damaged, is known by its name alone
         format = "ctm"
     return _read_lines(rows, name, format, references, id_template, option)
+
+
+def _refuse_lattice(head: bytes, name: str) -> None:
+    """Refuse a file of one lattice that cannot be meant as sentences."""
+    for each in find_claimants(head):
+        if each.name in _LATTICES and sniffs(each, head):
+            raise FormatError(
+                f"one lattice ({each.name}) and no output of a system; 'fstmetrics oracle' scores "
+                f"lattices, and the format {each.name!r}, if it is named, takes its best sentence",
+                name,
+            )
 
 
 def _read_spaces(format: Format, stream: BinaryIO, path: str) -> Output:

@@ -45,7 +45,7 @@ examples:
   fstmetrics rescore lattices.jsonl.gz --weights weights.txt --spaces -o rescored.jsonl.gz
 """
 OPTIONS = """\
-@inputs SPACES
+@input files SPACES
 --weights FILE: required  weight file: lines 'name value' or 'name=value', or a moses.ini
 --missing warn|zero|error = warn  features without a weight: warn (they count nothing, which is
     said once, but a segment without any weight fails; default), zero (none fails), error (all fail)

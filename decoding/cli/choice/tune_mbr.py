@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from decoding.cli.arguments import (
@@ -18,8 +19,9 @@ from decoding.cli.running import corpus_outcomes
 from decoding.cli.terminal import print_summary
 
 if TYPE_CHECKING:
-    from decoding.minimum_risk.tuning import LinearGrid, TuningTable
+    from decoding.minimum_risk.tuning import Grid, LinearGrid, TuningTable
     from fstmetrics import Metric
+    from lattices.formats.references import References
 
 SUMMARY = "tune lattice MBR on a development set, for any metric"
 DESCRIPTION = """\
@@ -58,18 +60,33 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
+    check_plot(arguments)
+    metric = parse_metric_option(arguments.metric)
+    grid = _grid(arguments)
+    table, code = try_points(arguments, grid, metric, open_references(arguments), _tsv)
+    print_summary(_format_summary(table, metric, arguments))
+    return code
+
+
+def try_points(
+    arguments: argparse.Namespace,
+    grid: Grid,
+    metric: Metric,
+    references: References | None,
+    written: Callable[[TuningTable], str],
+) -> tuple[TuningTable, int]:
+    """Try all points of a grid in one pass over the corpus, and write the table and its picture.
+
+    Returns the table, and the exit code.
+    """
     from decoding.corpus.outcomes import Failure, Failures
     from decoding.minimum_risk.tuning import TuningTask, tuning_table
     from decoding.plots import line_plots, plot
 
-    picture_format = check_plot(arguments)
-    metric = parse_metric_option(arguments.metric)
-    grid = _grid(arguments)
-    references = open_references(arguments)
-    task = TuningTask(grid, metric, references)
     failures = Failures()
     rows, segments, records = None, 0, 0
     first = make_settler(references, arguments, required=True)
+    task = TuningTask(grid, metric, references)
     with corpus_outcomes(task, arguments, first=first) as outcomes:
         for outcome in outcomes:
             records += outcome.position >= 0
@@ -84,10 +101,11 @@ def run(arguments: argparse.Namespace) -> int:
     if references is not None:
         references.finish(records)
     table = tuning_table(grid, metric, rows, segments)
-    picture = line_plots(plot(table).panels, picture_format) if arguments.plot else b""
-    write_report(arguments, _tsv(table).encode("utf-8"), picture)
-    print_summary(_format_summary(table, metric, arguments))
-    return 1 if failures else 0
+    picture = b""
+    if arguments.plot:
+        picture = line_plots(plot(table).panels, check_plot(arguments))
+    write_report(arguments, written(table).encode("utf-8"), picture)
+    return table, 1 if failures else 0
 
 
 def _grid(arguments: argparse.Namespace) -> LinearGrid:

@@ -130,7 +130,7 @@ _DELETION_OPTIONS = """\
 @plot  draw the change over the share of words
 """
 _WORD_DELETION_OPTIONS = """\
-@inputs SPACES
+@input files SPACES
 @references
 @metrics = bleu bleu-sbp  ; each is trained for
 --judge SPEC: several  other metrics to score by

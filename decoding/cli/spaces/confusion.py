@@ -22,6 +22,7 @@ one before, between and after them (Xu, Povey, Mangu & Zhu 2011).
 jsonl     (default) one object a line: id, text, words (word, confidence, begin, end),
           expected_edits, objectives, settled, proven, model_score, bins (begin, end,
           words)
+slots     JSON lines of word alternatives: id, text, slots (begin, end, words with confidences)
 mesh      SRILM's word meshes
 sausages  Kaldi's, as text; fstmetrics convert makes them binary
 ctm       NIST's: id, channel, begin, duration, word, confidence; for lattices with times
@@ -46,7 +47,7 @@ OPTIONS = """\
 --starts K: whole number = 1  number of initial sentences, the K best; the best result is kept
 --no-decode  keep the initial sentences; compute confidences and alternatives only
 --iterations N: whole number  maximum number of improvements of a sentence (default: 100)
---format jsonl|mesh|sausages|ctm = jsonl  output format
+--format jsonl|slots|mesh|sausages|ctm = jsonl  output format
 @running
 @output
 """
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("--starts goes neither with --start nor with --no-decode")
     from decoding.corpus.writers import json_lines
     from decoding.minimum_risk.edit import MOST_CHANGES
-    from decoding.tasks.confusion import ConfusionTask, CtmWriter, NetworkWriter
+    from decoding.tasks.confusion import ConfusionTask, CtmWriter, NetworkWriter, slot_lines
     from lattices.formats.references import read_references
 
     calibration = open_calibration(arguments, arguments.format in ("jsonl", "ctm"))
@@ -81,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
     writer: Writer
     if arguments.format == "jsonl":
         writer = json_lines
+    elif arguments.format == "slots":
+        writer = slot_lines
     elif arguments.format == "ctm":
         writer = CtmWriter(arguments.channel, calibration)
     else:

@@ -32,7 +32,7 @@ examples:
   fstmetrics features lattices.jsonl.gz --add oov=python:my_words:unknown | fstmetrics train -
 """
 OPTIONS = """\
-@inputs SPACES
+@input files SPACES
 --add NAME=SOURCE: source, repeated, required  name of the feature, and its values: a file, or
     python:MODULE:FUNCTION; may be repeated
 @target

@@ -33,7 +33,7 @@ examples:
   fstmetrics union run1.nbest run2.nbest run3.nbest -o all.nbest
 """
 OPTIONS = """\
-@inputs SPACES
+@input files SPACES
 @target
 --workers N: whole number = 1  number of worker processes to read each input; does not change the
     output (default: 1, in this process)

@@ -56,7 +56,7 @@ examples:
       --decoder 'moses -f {weights} -i in.de -n-best-list {output} 100 distinct > /dev/null'
 """
 OPTIONS = """\
-@inputs SPACES
+@input files SPACES
 @references
 @metrics = grr  ; the first one is trained for, the others are told
 --learner NAME: name = mert  learner: mert, mira, pro, perceptron, softmax-margin, risk or xbleu,

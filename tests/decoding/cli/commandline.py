@@ -54,6 +54,7 @@ def words(path: Path, *lines: str) -> Path:
 EVERY = {
     "oracle": "oracle a.jsonl --metric bleu wer -o OUT --summary s.json",
     "mbr": "mbr a.jsonl -o OUT --matrix m.jsonl",
+    "tune": "tune a.jsonl --scale 1,2 -o OUT",
     "tune-mbr": "tune-mbr a.jsonl -o OUT",
     "train": "train a.jsonl --metric wer -o OUT --history h.tsv",
     "rescore": "rescore a.jsonl --weights weights -o OUT",

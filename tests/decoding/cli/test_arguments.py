@@ -64,6 +64,9 @@ SHELL_ONLY = {
     "dask": RUNNING,
     "resume": RUNNING,
     "checkpoint": RUNNING,
+    "acoustic_scale": FILES,
+    "lm_scale": FILES,
+    "word_ins_penalty": FILES,
 }
 
 

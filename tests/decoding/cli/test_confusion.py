@@ -184,3 +184,31 @@ def test_alternatives_of_equal_posteriors_come_by_their_words(style: str, tmp_pa
     assert run(path, "--format", style, "-q", "-o", output) == 0
     found = re.findall(r"\b(?:the|z|b)\b", output.read_text())
     assert found[-3:] == ["the", "b", "z"]
+
+
+def test_word_alternatives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Slots are the posteriors of words at their places, by all paths."""
+    scores = {("a", "cat"): -0.1, ("the", "cat"): -0.9, ("the", "hat", "sat"): -1.0}
+    rows = [f"u1\t{n}\t{score}\t{' '.join(said)}" for n, (said, score) in
+            enumerate(scores.items(), 1)]  # fmt: skip
+    file = tmp_path / "n.tsv"
+    file.write_text("".join(f"{row}\n" for row in rows))
+    assert run(file, "--format", "slots") == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    found = json.loads(line)
+    total = sum(map(math.exp, scores.values()))
+    mass = {said: math.exp(score) / total for said, score in scores.items()}
+    judged = [
+        {"a": mass["a", "cat"], "the": 1 - mass["a", "cat"]},
+        {"cat": 1 - mass["the", "hat", "sat"], "hat": mass["the", "hat", "sat"]},
+        {"": 1 - mass["the", "hat", "sat"], "sat": mass["the", "hat", "sat"]},
+    ]
+    assert found["id"] == "u1"
+    for slot, expected in zip(found["slots"], judged, strict=True):
+        assert set(slot) == {"begin", "end", "words"}
+        told = {each["word"]: each["confidence"] for each in slot["words"]}
+        assert told == pytest.approx(expected)
+    (space,) = read(file)
+    assert decoding.word_alternatives(space) == found["slots"]
+    some = decoding.word_alternatives(space, smallest=0.5)
+    assert [[each["word"] for each in slot["words"]] for slot in some][:2] == [["a"], ["cat"]]

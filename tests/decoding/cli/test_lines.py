@@ -38,8 +38,8 @@ WRITERS: dict[str, list[str]] = {
     "union": ["SPACES"],
 }
 #: commands that write weights, tables, pages or automata
-OTHERS = {"tune-mbr", "train", "score", "compare", "choices", "report", "correlate", "calibrate",
-          "study", "info", "compile", "formats", "metrics", "demo", "doctor",
+OTHERS = {"tune", "tune-mbr", "train", "score", "compare", "choices", "report", "correlate",
+          "calibrate", "study", "info", "compile", "formats", "metrics", "demo", "doctor",
           "completion"}  # fmt: skip
 #: formats of a table that oracle writes instead of sentences
 TABLES = {"table", "json", "latex", "markdown"}

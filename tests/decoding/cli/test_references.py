@@ -220,6 +220,7 @@ NEEDS = {
     "choices": [],
     "report": [],
     "calibrate": [],
+    "tune": ["--scale", "1"],
     "tune-mbr": [],
     "train": ["--metric", "wer"],
 }

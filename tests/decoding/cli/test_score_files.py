@@ -25,10 +25,18 @@ def test_lines_are_scored_in_order(tmp_path: Path, capsys: pytest.CaptureFixture
     refs = words(tmp_path / "refs", "the cat", "", "the cat sat")
     assert run("score", one, two, "--refs", refs, "--metric", "wer", "cer") == 0
     printed = capsys.readouterr()
-    assert cells(printed.out) == [
-        ["system", "segments", "WER", "sub", "del", "ins", "CER", "sub", "del", "ins"],
-        [str(one), "3", "0.0000", "0", "0", "0", "0.0000", "0", "0", "0"],
-        [str(two), "3", "0.4000", "1", "0", "1", "0.1111", "1", "0", "1"],
+    assert cells(printed.out)[:3] == [
+        ["system", "segments", "words", "WER", "%", "CER", "%"],
+        [str(one), "3", "5", "0.00", "0.00"],
+        [str(two), "3", "5", "40.00", "11.11"],
+    ]
+    assert printed.out.splitlines()[4:] == [
+        f"%WER 0.00 [ 0 / 5, 0 ins, 0 del, 0 sub ] {one}",
+        f"%SER 0.00 [ 0 / 3 ] {one}",
+        f"%CER 0.00 [ 0 / 18, 0 ins, 0 del, 0 sub ] {one}",
+        f"%WER 40.00 [ 2 / 5, 1 ins, 0 del, 1 sub ] {two}",
+        f"%SER 66.67 [ 2 / 3 ] {two}",
+        f"%CER 11.11 [ 2 / 18, 1 ins, 0 del, 1 sub ] {two}",
     ]
     assert printed.err == "fstmetrics: references are taken line by line\n"
 
@@ -61,13 +69,13 @@ def test_segments_as_table_and_tsv(tmp_path: Path, capsys: pytest.CaptureFixture
     system = words(tmp_path / "one", "a b", "a")
     refs = words(tmp_path / "refs", "a b", "a b")
     assert run("score", system, "--refs", refs, "--segments", "--metric", "wer") == 0
-    assert cells(capsys.readouterr().out) == [
-        ["system", "segment", "WER"],
-        [str(system), "1", "0.0000"],
-        [str(system), "2", "0.5000"],
+    assert cells(capsys.readouterr().out)[:6] == [
+        ["system", "segment", "WER", "%"],
+        [str(system), "1", "0.00"],
+        [str(system), "2", "50.00"],
         [],
-        ["system", "segments", "WER", "sub", "del", "ins"],
-        [str(system), "2", "0.2500", "0", "1", "0"],
+        ["system", "segments", "words", "WER", "%"],
+        [str(system), "2", "4", "25.00"],
     ]
     out = tmp_path / "out.tsv"
     flags = ["--segments", "--metric", "wer", "--format", "tsv", "-o", out]
@@ -82,7 +90,7 @@ def test_of_lists_the_best_entry_counts(tmp_path: Path, capsys: pytest.CaptureFi
     refs = words(tmp_path / "text", "u1 the cat", "u2 the cat")
     assert run("score", lists, "--refs", refs, "--metric", "wer") == 0
     printed = capsys.readouterr()
-    assert cells(printed.out)[1][:3] == [str(lists), "2", "0.0000"]
+    assert cells(printed.out)[1][:4] == [str(lists), "2", "4", "0.00"]
     assert f"{lists}: the best entry of each nbest-tsv list is scored" in printed.err
     # as text they would be three lines
     assert run("score", lists, "--refs", refs, "--input-format", "text") == 2
@@ -97,7 +105,7 @@ def test_bad_lists_among_good_ones(tmp_path: Path, capsys: pytest.CaptureFixture
     refs = words(tmp_path / "text", "u1 the cat", "u2 the cat")
     assert run("score", lists, "--refs", refs, "--metric", "wer") == 1
     printed = capsys.readouterr()
-    assert cells(printed.out)[1][:3] == [str(lists), "1", "0.0000"]
+    assert cells(printed.out)[1][:4] == [str(lists), "1", "2", "0.00"]
     for line, problem in (
         (2, "rank 'x'"),
         (3, "segment 'u3': no reference"),

@@ -96,6 +96,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 LINES = {
     "oracle": "oracle LATTICES --metric wer -o OUT",
     "mbr": "mbr LATTICES --metric wer -o OUT",
+    "tune": "tune LATTICES --scale 1,2 -o OUT",
     "tune-mbr": "tune-mbr LATTICES --scale 1 --p 0.7 --r 0.7 -o OUT",
     "score": "score HYPS --refs REFS --metric wer -o OUT",
     "compare": "compare BASE HYPS --refs REFS --metric wer -o OUT",
