@@ -359,7 +359,7 @@ class _Crew(NamedTuple):
         if processors == 1 or self.share is None or not _may_fork():
             return 0
         left = self.share.left(seconds)
-        return min(processors, int(left)) if left > 2 else 0
+        return int(min(processors, left)) if left > 2 else 0
 
 
 def count_processors() -> int:
@@ -378,8 +378,10 @@ def _may_fork() -> bool:
     """Tell whether processes can be made of this one: not with threads, nor with a GPU in use."""
     import threading
 
-    alone = threading.active_count() == 1 and not _HOLD_DEVICES & sys.modules.keys()
-    return alone and hasattr(os, "fork")
+    # threads of others are not among those that Python knows; numpy's own do no harm
+    known = sys._current_frames()
+    alone = threading.active_count() == len(known) == 1
+    return alone and not _HOLD_DEVICES & sys.modules.keys() and hasattr(os, "fork")
 
 
 #: modules whose state on a GPU does not survive a fork

@@ -34,7 +34,7 @@ def _is_list(thing: Any) -> bool:
         return not thing.keys().isdisjoint(holders)
     if isinstance(thing, list | tuple):
         first = thing[0] if thing else None
-        # numbers are none, and neither are rows: those of a matrix, or of several segments
+        # a list of numbers, or of rows (a matrix, several segments), holds no hypotheses
         return isinstance(first, str | tuple | Mapping | Hypothesis) or hasattr(first, "__dict__")
     return any(_has(thing, name) for name in holders)
 

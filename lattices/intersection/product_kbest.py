@@ -1,6 +1,6 @@
 """The k best and the worst sentences of lattices and forests under a machine, each once.
 
-There are two roads. *Product*: a maximum over sentences of a maximum over alignments is one
+There are two ways. *Product*: a maximum over sentences of a maximum over alignments is one
 maximum, so the product with the machine serves for the best, and each sentence is taken by its best
 path and alignment. The whole product of a forest (Bar-Hillel, Perles and Shamir 1961) would be
 large, and nearly all of it is far from the best: only what comes near is built, by an exact bound,
