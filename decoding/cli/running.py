@@ -245,10 +245,9 @@ def join_recordings(arguments: argparse.Namespace) -> Iterator[bool]:
         arguments.parser.error("--join and --resume exclude one another: convert --join first")
     from tempfile import TemporaryDirectory
 
-    from decoding.corpus.joining import join_segments, recording_pattern
     from decoding.corpus.outcomes import Failure, Failures
     from decoding.corpus.runner import run as run_corpus
-    from decoding.corpus.transforms import keep_unchanged
+    from decoding.corpus.transforms import join_segments, keep_unchanged, recording_pattern
     from decoding.tasks.spaces import SpacesTask
     from lattices import write
 

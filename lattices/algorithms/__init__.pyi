@@ -7,7 +7,6 @@ from .counting import (
     path_lengths as path_lengths,
     sentence_count as sentence_count,
 )
-from .cutting import cut as cut
 from .determinize import determinize as determinize, minimize as minimize, push as push
 from .epsilon import allow_deletion as allow_deletion, remove_epsilon as remove_epsilon
 from .expansion import to_lattice as to_lattice
@@ -38,4 +37,4 @@ from .pruning import (
 )
 from .sampling import sample as sample, sample_paths as sample_paths
 from .trimming import Trimmed as Trimmed, subset as subset, trim as trim
-from .union import concatenate as concatenate, union as union
+from .union import concatenate as concatenate, cut as cut, union as union

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         transform = InWords(arguments.words, transform)
     if arguments.join is None:
         return transform_and_write(arguments, transform, references)
-    from decoding.corpus.joining import join_segments, recording_pattern
+    from decoding.corpus.transforms import join_segments, recording_pattern
 
     pattern = recording_pattern(arguments.join)
     return transform_and_write(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from decoding.corpus.joining import join_segments, recording_pattern
 from decoding.corpus.outcomes import Done, Failure
+from decoding.corpus.transforms import join_segments, recording_pattern
 from lattices import Lattice, read
 from lattices.errors import OptionError
 from tests.decoding.cli.commandline import command, lattice_line

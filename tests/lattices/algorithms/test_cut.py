@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lattices.algorithms import concatenate, cut, trim
-from lattices.algorithms.cutting import cut_states
+from lattices.algorithms.union import cut_states
 from lattices.errors import OptionError, SpaceError
 from lattices.spaces import Lattice
 from tests.lattices.algorithms.test_union import contents
