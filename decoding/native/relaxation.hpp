@@ -87,7 +87,8 @@ class Relaxation {
       const double dual = cells_.value() + constant_;
       try_path(trial, best);
       use(trial.arcs());
-      if (const double worth = unscaled(dual); worth < value_) {
+      // a bound may be too large for a number, and is all there is then
+      if (const double worth = unscaled(dual); step == 0 || worth < value_) {
         value_ = worth;
         kept_ = {slope_, ending_, price_, word_price_, logarithmic_};
       }

@@ -299,7 +299,8 @@ class Intersection {
     const std::size_t size = machine.size();
     blocks_.reset(std::min<std::size_t>(size, 64), memory);
     const std::size_t words = words_ = (size + 63) / 64;
-    Index last = 0;
+    // an arc may lead over a whole stretch, from its frontier to the next one
+    Index last = std::max(known - 1, 0);
     for (const End& end : ends_) last = std::max(last, end.state);
     block_ = rooms_.make(words * (last + 1));
     tight_.assign(words * (last + 1), 0);

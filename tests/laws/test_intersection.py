@@ -217,6 +217,36 @@ def test_rows_are_made_in_slices_of_long_references(metric, weight, seed):
     check_stretches(lattice, machine, weight, whole_bytes(lattice, machine.parts[0]) // 10)
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("metric", [WER(), GRR()], ids=lambda each: each.name)
+def test_arcs_lead_over_whole_stretches(metric, seed):
+    random = np.random.default_rng(seed)
+    states, words = 600, [f"w{number}" for number in range(40)]
+    arcs = [(at, at + 1, random.choice(words)) for at in range(states - 1)]
+    for at in random.integers(0, states - 1, 25).tolist():
+        onward = min(states - 1, at + int(random.integers(30, 250)))
+        arcs.append((at, onward, random.choice(words)))
+    lattice = Lattice.from_arcs(arcs, finals=[states - 1])
+    # a path that takes long arcs where there are some
+    leaving = {}
+    for src, dst, word in arcs:
+        leaving.setdefault(src, []).append((dst, word))
+    at, said = 0, []
+    while at < states - 1:
+        at, word = max(leaving[at])
+        said.append(word)
+    machine = metric.against([" ".join(said)]).machine(lattice.vocabulary)
+    whole = whole_bytes(lattice, machine.parts[0])
+    fitting = 0
+    for share in (2, 3, 4, 6, 8):
+        try:
+            check_stretches(lattice, machine, 0.0, whole // share)
+        except TooLargeError:
+            continue
+        fitting += 1
+    assert fitting
+
+
 def check_stretches(lattice, machine, weight, memory):
     """Check a search with little memory against one that has all rows."""
     kernel = ENGINES.get("kernel")
