@@ -123,7 +123,7 @@ def _find_objection(arguments: argparse.Namespace, target: Target, in_order: boo
         return f"{'= and '.join(sorted(beside))}= is one file for all segments"
     if FORMATS.get(target.format).single:
         return f"{target.format} holds one segment a file"
-    if target.together and not arguments.partitioned:
+    if target.together and not getattr(arguments, "partitioned", False):
         return f"a file of {target.format} is written as a whole; --partitioned leaves one a shard"
     return ""
 

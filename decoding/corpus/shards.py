@@ -24,7 +24,7 @@ from contextlib import closing, contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -422,8 +422,7 @@ def _load_job(folder: str, seal: str) -> Job:
         data = stream.read()
     if _digest(data) != seal.partition("-")[2]:
         raise EngineError(f"{path} is not what this run has written")
-    job = pickle.loads(data)
-    assert isinstance(job, Job)
+    job = cast(Job, pickle.loads(data))
     _LAST.job = seal, job
     return job
 

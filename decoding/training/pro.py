@@ -41,7 +41,7 @@ def sample_pairs(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> better, worse = sample_pairs(floats([0.5, 0.1, 0.12]), rng, kept=2)
+    >>> better, worse = sample_pairs(np.array([0.5, 0.1, 0.12]), rng, kept=2)
     >>> better.tolist(), worse.tolist()
     ([0, 0], [1, 1])
     """

@@ -213,7 +213,8 @@ def format_rates(
     >>> from fstmetrics import corpus_stats
     >>> rows = corpus_stats(WER(), ["the cat", "it sat down"], [["the cat"], ["it sat"]])
     >>> wrong = int(find_wrong(WER(), rows).sum())
-    >>> print("\n".join(format_rates(WER(), rows.sum(axis=0), 2, wrong)))
+    >>> for line in format_rates(WER(), rows.sum(axis=0), 2, wrong):
+    ...     print(line)
     %WER 25.00 [ 1 / 4, 1 ins, 0 del, 0 sub ]
     %SER 50.00 [ 1 / 2 ]
     """

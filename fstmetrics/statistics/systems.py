@@ -300,7 +300,8 @@ def _align_pairs(
         words, references = system.sentences[id]
         evaluator = aligner.against(references)
         judge = abilities_of(evaluator).judge
-        assert judge is not None
+        if judge is None:
+            raise OptionError(f"{metric} aligns no words, which matched pairs are made of")
         return prefer_insertions(judge(evaluator, words).edits)
 
     ids = list(other.sentences)

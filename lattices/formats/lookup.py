@@ -13,7 +13,7 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from zipfile import BadZipFile
 
 import numpy as np
@@ -88,8 +88,7 @@ class _Rows(Segments):
 
     def _ids(self) -> Iterator[tuple[int, str]]:
         """Iterate over rows and ids; a row without one has its number for it."""
-        assert isinstance(self.format, ColumnarFormat)
-        for row, id in self.format.ids(self.path):
+        for row, id in cast(ColumnarFormat, self.format).ids(self.path):
             yield row, id or str(row)
 
     def find(self, ids: Sequence[str]) -> dict[str, Place]:
@@ -110,8 +109,7 @@ class _Rows(Segments):
 
     def __len__(self) -> int:
         """Return how many there are."""
-        assert isinstance(self.format, ColumnarFormat)
-        return self.format.count(self.path)
+        return cast(ColumnarFormat, self.format).count(self.path)
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the ids."""

@@ -103,7 +103,16 @@ def test_every_public_result_has_plain_data() -> None:
         and not (issubclass(each, PlainRecord) or hasattr(each, "to_dict"))
     }
     # what goes in
-    inputs = {"Segment", "Resampling", "Evidence", "HumanScores", "System", "Sentence"}
+    inputs = {
+        "Segment",
+        "Resampling",
+        "Evidence",
+        "HumanScores",
+        "System",
+        "Sentence",
+        "Preference",
+        "SegmentErrors",
+    }
     methods = {
         "EditDistance",
         "ExactRisk",

@@ -176,7 +176,7 @@ def test_wrong_sources(
     [
         (["--add", "x"], "'x', expected NAME=FILE or NAME=python:MODULE:FUNCTION"),
         (["--add", "x=v", "--add", "x=w"], "--add x is given twice"),
-        ([], "the following arguments are required: --add"),
+        ([], "fstmetrics features needs --add"),
     ],
 )
 def test_wrong_usage(

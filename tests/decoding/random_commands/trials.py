@@ -125,11 +125,11 @@ class Trial:
         return (1 if self.usable() else 2) if self.failed() else 0
 
     def _weighted(self, segment: Segment) -> bool:
-        """Tell whether a segment has features, and weights for all of them if it must."""
+        """Tell whether a segment has features, and a weight for one of them; others count 0."""
         if self.command != "rescore":
             return True
         names = segment.feature_names()
-        return bool(names) and names <= set(self.known.get("strict weights", names))
+        return bool(names & set(self.known.get("strict weights", names)))
 
 
 class Run:
