@@ -609,7 +609,8 @@ class BleuSearch {
     if (problem.added) {
       const std::size_t states = problem.space->num_nodes();
       const std::size_t cells = problem.added->automaton->num_states();
-      const double bytes = static_cast<double>(states) * cells * sizeof(double);
+      const double bytes =
+          static_cast<double>(states) * static_cast<double>(cells) * sizeof(double);
       if (bytes > static_cast<double>(options_.memory)) {
         throw lattices::too_large(std::to_string(states) + " lattice states x " +
                                       std::to_string(cells) + " states of a machine that is added",
