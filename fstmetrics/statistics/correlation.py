@@ -198,12 +198,10 @@ def graded_kappa(
         column, where the two have scales of their own.
     weights : {"none", "linear", "quadratic"}
         See :func:`kappa`.
-    samples
-        Resamples of the points for the interval; none by default. They keep their grades, so
-        that a resample is one draw of a k by k table.
     **resampling
-        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
-        and ``on_drawn``.
+        Of :class:`fstmetrics.statistics.resampling.Resampling`: ``samples``, ``level``, ``seed``
+        and ``on_drawn``. Resamples of the points for the interval, none by default, keep their
+        grades: one is a draw of a k by k table.
 
     Raises
     ------
@@ -345,11 +343,9 @@ def wmt_tau(
         What becomes of ties of the metric; see the top of the module.
     gap
         Differences between what people say that are smaller than this count as ties.
-    samples
-        Resamples of the segments for the interval; none by default.
     **resampling
-        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
-        and ``on_drawn``.
+        Of :class:`fstmetrics.statistics.resampling.Resampling`: ``samples``, ``level``, ``seed``
+        and ``on_drawn``. Resamples of the segments for the interval; none by default.
 
     Raises
     ------
@@ -420,11 +416,9 @@ def correlate(
     groups
         Which points belong together, one name or number a point: they are drawn together, as
         outputs of several systems for one segment should be. By default each is on its own.
-    samples
-        Resamples of the points for the interval; none by default.
     **resampling
-        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
-        and ``on_drawn``.
+        Of :class:`fstmetrics.statistics.resampling.Resampling`: ``samples``, ``level``, ``seed``
+        and ``on_drawn``. Resamples of the points for the interval; none by default.
 
     Raises
     ------
@@ -481,11 +475,9 @@ def correlate_systems(
     resample : {"systems", "segments"}
         What the interval is about: other systems of the kind, which the few there are say little
         of, or the same systems on other segments, with what people say as it is.
-    samples
-        Resamples for the interval; none if 0.
     **resampling
-        The others of :class:`fstmetrics.statistics.resampling.Resampling`: ``level``, ``seed``
-        and ``on_drawn``.
+        Of :class:`fstmetrics.statistics.resampling.Resampling`: ``samples``, ``level``, ``seed``
+        and ``on_drawn``. Resamples for the interval; none if 0.
 
     Raises
     ------
