@@ -20,7 +20,7 @@ import numpy as np
 from decoding.corpus.outcomes import Failure, Segment
 from lattices.arrays import Array
 from lattices.errors import FormatError, OptionError
-from lattices.formats import FORMATS, format_of, lookup, parse_range, parse_record, read_records
+from lattices.formats import FORMATS, format_of, parse_range, parse_record, read_records
 from lattices.formats.base import BYTE_ORDER_MARK, Format, IndexedFormat, Record
 from lattices.formats.reading import space_files
 from lattices.formats.streams import PathLike, is_compressed, is_url
@@ -381,6 +381,8 @@ class Inputs:
 
     def choose(self, ids: Sequence[str], options: Mapping[str, Any]) -> None:
         """Keep only the segments with these ids, which are looked up."""
+        from lattices.formats import lookup
+
         files = [lookup.open(file, self._format, **options) for file in self.files]
         self.pieces, self.chosen = [], True
         for file, places in lookup.find_all(files, ids):
