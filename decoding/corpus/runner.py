@@ -17,7 +17,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from decoding.corpus.inputs import Batch, BatchSizer, Inputs, batches, parse, skip_outcomes
@@ -369,7 +368,8 @@ def count_processors() -> int:
     except AttributeError:
         found = os.cpu_count() or 1
     with suppress(OSError, ValueError):
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        with open("/sys/fs/cgroup/cpu.max") as limits:
+            quota, period = limits.read().split()
         found = min(found, -(-int(quota) // int(period)))
     return max(1, found)
 
