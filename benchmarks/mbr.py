@@ -19,7 +19,7 @@ import numpy as np
 import lattices
 from benchmarks.data import DATA, MULTI30K, ROOT
 from benchmarks.versions import new_environment
-from decoding import EditDistance, ExactRisk, FastConsensus, Linear, Pairwise, Search, mbr
+from decoding import EditDistance, ExactRisk, FastConsensus, Linear, Pairwise, PrefixSearch, mbr
 from decoding.minimum_risk.evidence import evidence_of
 from decoding.minimum_risk.method import Method
 from fstmetrics import BLEU, CER, GRR, WER, Metric, parse_metric
@@ -107,15 +107,15 @@ def of_lattices(most: int = 300, few: int = 60) -> list[str]:
         "`consensus`, 100 candidates": (FastConsensus(candidates=100), None),
         "`pairwise` WER, 100-best": (Pairwise(), WER()),
         "`pairwise` BLEU, 100-best": (Pairwise(), SENTENCE_BLEU),
-        "`search` WER": (Search(evidence_size=100), WER()),
-        "`search` 4-GRR": (Search(evidence_size=100), GRR()),
+        "`search` WER": (PrefixSearch(evidence_size=100), WER()),
+        "`search` 4-GRR": (PrefixSearch(evidence_size=100), GRR()),
         "`exact` WER, 10 candidates": (ExactRisk(candidates=10), WER()),
         "`exact` 4-GRR, 10 candidates": (ExactRisk(candidates=10), GRR()),
     }
     for title, (method, metric) in methods.items():
         cells = []
         for name, some in spaces.items():
-            slow = isinstance(method, ExactRisk | Search)
+            slow = isinstance(method, ExactRisk | PrefixSearch)
             if slow and name == "d200":
                 cells.append("")
                 continue

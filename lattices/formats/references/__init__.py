@@ -41,10 +41,14 @@ class References:
     """
 
     def __init__(
-        self, files: Sequence[ReferenceFile], layout: str, option: str = "format="
+        self,
+        files: Sequence[ReferenceFile],
+        layout: str,
+        option: str = "format=",
+        what: str = "reference",
     ) -> None:
         self._files = tuple(files)
-        self._option = option
+        self._option, self._what = option, what
         self.guessed = layout == "auto"
         self._tables: list[Table] = []
         self._layouts: tuple[str, ...] = (layout,) * len(self._files)
@@ -100,7 +104,7 @@ class References:
         for layout, table in file.tables.items():
             missing = next(name for name in ids if name not in table)
             raise FormatError(
-                f"no reference for {missing!r}, though it looks like {layout}"
+                f"no {self._what} for {missing!r}, though it looks like {layout}"
                 f"{hint(layout, table, missing)}; if it is plain text, {self._option}plain",
                 file.path,
             )
@@ -181,7 +185,7 @@ class References:
         if not self._tables:
             if not 0 <= position < len(self):
                 raise FormatError(
-                    f"{len(self)} lines, and no reference for segment {position + 1} ({id!r})",
+                    f"{len(self)} lines, and no {self._what} for segment {position + 1} ({id!r})",
                     self._files[0].path,
                 )
             return tuple(file.lines[position] for file in self._files)
@@ -192,7 +196,7 @@ class References:
             if id not in table.entries:
                 what = "lines" if layout == "kaldi" else f"segments ({layout})"
                 raise FormatError(
-                    f"no reference for {id!r} in {len(table.entries)} {what}"
+                    f"no {self._what} for {id!r} in {len(table.entries)} {what}"
                     + hint(layout, table, id),
                     file.path,
                 )
@@ -213,6 +217,7 @@ def read_references(
     format: str = "auto",
     id_template: str | None = None,
     option: str = "format=",
+    what: str = "reference",
 ) -> References:
     """Read the references of a set of segments, one from each file.
 
@@ -235,6 +240,8 @@ def read_references(
         :mod:`lattices.formats.references.nist`.
     option : str
         How messages call ``format``, such as ``--refs-format``.
+    what : str
+        What messages call the texts.
 
     Raises
     ------
@@ -266,7 +273,7 @@ def read_references(
                 f"{len(file.lines)} lines, but {len(by_lines[0].lines)} in {by_lines[0].path}",
                 file.path,
             )
-    references = References(files, format, option)
+    references = References(files, format, option, what)
     if ids is not None:
         references.decide(ids)
     return references
