@@ -42,7 +42,7 @@ def write_page(
 ) -> Iterator[bytes]:
     """Iterate over the parts of a page about one system, or about two side by side.
 
-    ``choices`` is a comparison of choices, as :func:`decoding.report.choices.read_choices` has it.
+    ``choices`` is a comparison, as :func:`decoding.report.saved_choices.read_choices` returns it.
     The same systems and options always give the same bytes.
     """
     if len(systems) not in (1, 2):

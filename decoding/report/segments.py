@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Results
-from decoding.extraction.oracle import Oracle, find_oracles
+from decoding.extraction.oracle_search import Oracle, find_oracles
 from decoding.extraction.search import SEARCH, Search
 from decoding.minimum_risk.confusion_network import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, edit
@@ -176,7 +176,7 @@ class ReportTask:
             self.metrics, self.references, method=self.method, scale=self.scale, oracles=False
         ).process(segments)
         return [
-            self._spelt(segment, some, list(found), decision)
+            self._fill_report(segment, some, list(found), decision)
             for segment, some, found, decision in zip(
                 segments, references, zip(*oracles, strict=True), decided, strict=True
             )
@@ -200,7 +200,7 @@ class ReportTask:
         by_place = dict(zip(places, found, strict=True))
         return [by_place.get(place) for place in range(len(spaces))]
 
-    def _spelt(
+    def _fill_report(
         self,
         segment: Segment,
         references: tuple[Reference, ...],

@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     group_of = grouping(arguments.by) if arguments.by else None
     choices = None
     if arguments.choices:
-        from decoding.report.choices import read_choices
+        from decoding.report.saved_choices import read_choices
 
         choices = read_choices(arguments.choices)
     metrics = parse_metric_options(arguments)

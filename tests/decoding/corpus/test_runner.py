@@ -404,8 +404,8 @@ def test_how_long_the_rest_takes(tmp_path: Path) -> None:
     path = cats(tmp_path / "cats.jsonl", 4)
     share = module._Share(module.Inputs([path]), None)
     share.read(path.stat().st_size // 4)
-    assert share.left(1.0) == pytest.approx(3.0)
-    assert module._Share(module.Inputs(["-"]), None).left(1.0) == float("inf")
+    assert share.estimate_rest(1.0) == pytest.approx(3.0)
+    assert module._Share(module.Inputs(["-"]), None).estimate_rest(1.0) == float("inf")
 
 
 def test_processes_are_not_made_of_one_with_threads(monkeypatch: pytest.MonkeyPatch) -> None:
