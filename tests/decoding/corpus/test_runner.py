@@ -392,7 +392,7 @@ def test_others_help_where_much_is_left(
     monkeypatch.setattr(module, "count_processors", lambda: processors)
     # tests before this one may have left threads
     monkeypatch.setattr(module, "_may_fork", lambda: True)
-    monkeypatch.setattr(module._Share, "left", lambda share, seconds: math.inf)
+    monkeypatch.setattr(module._Share, "estimate_rest", lambda share, seconds: math.inf)
     outcomes = [*run(pids, [path], workers=0, batch_records=2)]
     assert [outcome.id for outcome in outcomes] == [f"s{number}" for number in range(200)]
     found = {outcome.result for outcome in outcomes if isinstance(outcome, Done)}
