@@ -14,7 +14,7 @@ from pathlib import Path
 
 import lattices
 from decoding import Pairwise, mbr, sample_data
-from decoding.minimum_risk.mbr import decide_batch
+from decoding.minimum_risk.decisions import decide_batch
 from fstmetrics import WER, Utility, corpus_score
 from fstmetrics.external.utility import Calls
 
