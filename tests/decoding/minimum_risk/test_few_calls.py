@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding import Pairwise, mbr, mbr_kbest
-from decoding.minimum_risk.evidence import Evidence, evidence_of
 from decoding.minimum_risk.decisions import decide_batch
+from decoding.minimum_risk.evidence import Evidence, evidence_of
 from decoding.minimum_risk.pairs.centroids import choose_centroids, find_clusters
 from decoding.minimum_risk.pairs.completion import complete_matrix
 from decoding.minimum_risk.pairs.diverse import choose_apart, choose_covering
