@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decoding.corpus.outcomes import Segment
-from decoding.corpus.table import Layout, Table, Totals
+from decoding.corpus.table import SumsLayout, Table, Totals
 from decoding.corpus.transcripts import make_timed_path
 from fstmetrics.statistics.term_detection import TermSpan
 from lattices.errors import FormatError, OptionError
@@ -55,9 +55,9 @@ class FindTask:
     references = None
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> SumsLayout:
         """What is counted: phrases found in sentences, and seconds of speech."""
-        return Layout((), ("found", "seconds"), ())
+        return SumsLayout((), ("found", "seconds"), ())
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return what is found in each segment."""
