@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from decoding.corpus.outcomes import Done, Failure, Segment
-from decoding.corpus.table import Layout, Results, Table, Totals
+from decoding.corpus.table import Results, SumsLayout, Table, Totals
 from decoding.extraction.corpus_oracle import FrontCandidates, candidates, choose
-from decoding.extraction.oracle import Oracle, search_oracles
+from decoding.extraction.oracle_search import Oracle, search_oracles
 from decoding.extraction.search import SEARCH, Search, SearchOptions
 from decoding.tasks.segments import is_unscored, make_evaluators, references_of, space_size
 from fstmetrics import BLEU, Evaluator, Metric
@@ -242,11 +242,13 @@ class ChoicesTask:
         )
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> SumsLayout:
         """What the sums are."""
         counts = ["arcs", "unscored", *_SHAPES]
         ways = [str(way) for way in self.ways]
-        return Layout(self.metrics, (*counts, *(f"unproven {way}" for way in ways)), tuple(ways))
+        return SumsLayout(
+            self.metrics, (*counts, *(f"unproven {way}" for way in ways)), tuple(ways)
+        )
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return what is chosen of each segment; of corpus oracles, what there is to choose."""
@@ -417,7 +419,7 @@ class _Batch:
         self, way: Way, metric: Metric, spaces: Sequence[Space], places: Sequence[int]
     ) -> None:
         """Decide by minimum Bayes risk."""
-        from decoding.minimum_risk.mbr import decide_batch
+        from decoding.minimum_risk.decisions import decide_batch
 
         method = "pairwise" if way.among == "list" else space_method(metric, self.task.nbest)
         own = not isinstance(method, str) and method.own_objective
