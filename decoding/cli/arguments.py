@@ -214,7 +214,7 @@ def _list_outputs(arguments: argparse.Namespace, keys: Sequence[str]) -> Iterato
 def _paths(value: Any, name: str, keys: Sequence[str]) -> Iterator[str]:
     """Iterate over the files that the value of an argument names."""
     values = value if isinstance(value, list) else [value] if value else []
-    for each in values:
+    for each in chain(*(each if isinstance(each, list) else [each] for each in values)):
         if name == "metric":
             yield from _METRIC_FILES.findall(each)
         elif name == "add":
