@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,20 @@ import numpy as np
 import lattices
 from benchmarks.data import DATA, MULTI30K, ROOT
 from benchmarks.versions import new_environment
-from decoding import EditDistance, ExactRisk, FastConsensus, Linear, Pairwise, PrefixSearch, mbr
-from decoding.minimum_risk.evidence import evidence_of
+from decoding import (
+    EditDistance,
+    ExactRisk,
+    FastConsensus,
+    Linear,
+    Pairwise,
+    PrefixSearch,
+    mbr,
+    mbr_kbest,
+)
+from decoding.minimum_risk.evidence import Evidence, evidence_of
 from decoding.minimum_risk.method import Method
+from decoding.minimum_risk.pairs.completion import complete_matrix
+from decoding.minimum_risk.pairs.scores import score_matrix
 from fstmetrics import BLEU, CER, GRR, WER, Metric, parse_metric
 from lattices import NBest, Space
 
@@ -41,6 +52,7 @@ PEERS: dict[str, Metric] = {
     "fastchrf": parse_metric("chrf"),
     "mbrs BLEU": SENTENCE_BLEU,
     "mbrs chrF": parse_metric("chrf"),
+    "mbrs TER": parse_metric("ter"),
 }
 #: where `make peers` installs them
 ENVIRONMENT = ROOT / ".venv-peers"
@@ -77,7 +89,7 @@ def measure(most: int = 1014, sample: int = 10) -> list[str]:
         same = [ours[spaces.index(space)] for space in few]
         loop = _milliseconds(few, lambda space: _double_loop(space, metric))  # noqa: B023
         lines.append(f"{cells} {np.mean(loop):.0f} | {np.mean(loop) / np.mean(same):.0f} |")
-    return [*lines, "", *_by_rapidfuzz(spaces), "", *by_peers(few)]
+    return [*lines, "", *_by_rapidfuzz(spaces), "", *by_peers(few), "", *by_methods(few)]
 
 
 def of_lattices(most: int = 300, few: int = 60) -> list[str]:
@@ -182,10 +194,101 @@ def _ids(space: NBest) -> list[list[int]]:
     return [space.label[begin:end].tolist() for begin, end in pairwise(bounds)]
 
 
+def by_methods(few: Sequence[NBest]) -> list[str]:
+    """Return how often mbrs chooses the same by its methods that take few calls, and for several.
+
+    Matrices are completed from what it has drawn; the bootstrap draws anew.
+    """
+    texts = [[each.text for each in space] for space in few]
+    found = _ask_peer("methods", texts)
+    if isinstance(found, str):
+        return [f"mbrs' other methods: {found}."]
+    ours: dict[str, list[list[int]]] = {name: [] for name in found if name != "drawn"}
+    for space, some, (drawn, factor) in zip(few, texts, found["drawn"], strict=True):
+        for name, options in {
+            "Pruning": {"confidence": 0.99}, "Aggregate": {"aggregate": True},
+            "Diverse": {"diversity": 0.5},
+        }.items():  # fmt: skip
+            method = Pairwise(uniform=True, **options)  # type: ignore[arg-type]
+            chosen = mbr_kbest(space, SENTENCE_BLEU, k=5, method=method) if (
+                name == "Diverse"
+            ) else [mbr(space, SENTENCE_BLEU, method=method)]  # fmt: skip
+            ours[name].append(sorted(some.index(each.text) for each in chosen))
+        observed = np.zeros(len(some) ** 2, dtype=bool)
+        observed[drawn] = True
+        # mbrs has BLEU in per cent, which the penalty is relative to
+        scores = 100.0 * score_matrix(space, space, SENTENCE_BLEU).T
+        square = observed.reshape(len(some), len(some))
+        means = complete_matrix(scores, square, np.array(factor)).mean(axis=1)
+        ours["Probabilistic"].append([int(means.argmax())])
+    lines = ["| method of mbrs, BLEU | here | same choices |", "|---|---|--:|"]
+    names = {
+        "Pruning": "`confidence=0.99`", "Aggregate": "`aggregate=True`",
+        "Probabilistic": "`complete_matrix` of its draw", "Diverse": "`diversity=0.5`, 5 of each",
+    }  # fmt: skip
+    for name, here in names.items():
+        *theirs, _ = found[name]
+        same = [sorted(one) == other for one, other in zip(theirs, ours[name], strict=True)]
+        lines.append(f"| {name} | {here} | {np.mean(same):.0%} |")
+    return lines
+
+
+def _ask_peer(name: str, texts: Sequence[Sequence[str]], *how: str) -> Any:
+    """Return what the script of other tools prints, or why there is nothing."""
+    done = subprocess.run(
+        [peers(), Path(__file__).with_name("peer_jobs.py"), name, *how],
+        input=json.dumps(texts),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        cwd=tempfile.gettempdir(),
+    )
+    if done.returncode:
+        return "not installed" if done.returncode == 3 else "failed"
+    return json.loads(done.stdout)
+
+
+def of_thousand(most: int = 1000, few: int = 20) -> list[str]:
+    """Return how long mbrs takes for a list of 1,000; of TER against some of the evidence only."""
+    path = DATA / MULTI30K["d50"]
+    if not path.exists():
+        return ["Not measured: the lattices of Multi30k are not here."]
+    nbest = next(
+        found for space in lattices.read(path)
+        if len(found := lattices.k_best(space, most, distinct=True)) == most
+    )  # fmt: skip
+    space = NBest.from_hypotheses(nbest)
+    texts = [each.text for each in space]
+    lines = [
+        f"A list of {most:,} sentences of a `d50` lattice, seconds of the processor. Each is compared "
+        f"with all, under TER with {few} of them:",
+        "",
+        "| tool | its s | ours | ratio | same choice |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for name, metric in PEERS.items():
+        if not name.startswith("mbrs"):
+            continue
+        heard = few if name == "mbrs TER" else most
+        found = _ask_peer(name, [texts, texts[:heard]], "against")
+        if isinstance(found, str):
+            lines.append(f"| {name} | {found} | | | |")
+            continue
+        _, theirs, place = found
+        evidence = Evidence(NBest.from_hypotheses(nbest[:heard]), np.ones(heard))
+        mbr(space, metric, method=Pairwise(), evidence=evidence)
+        begin = process_time()
+        chosen = mbr(space, metric, method=Pairwise(), evidence=evidence)
+        ours = process_time() - begin
+        same = "yes" if chosen.text == texts[int(place)] else "no"
+        lines.append(f"| {name} | {theirs:.1f} | {ours:.3f} | {theirs / ours:,.0f} | {same} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
 def by_peers(few: Sequence[NBest]) -> list[str]:
     """Return how long other tools take for the same choices, where they are installed."""
     texts = [[each.text for each in space] for space in few]
-    python = peers()
     lines = [
         f"Other tools on {len(few)} of the lists, each sentence of evidence with the same weight; "
         "ms a list by the clock, and of the processor, all threads and processes together:",
@@ -194,22 +297,11 @@ def by_peers(few: Sequence[NBest]) -> list[str]:
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
     for name, metric in PEERS.items():
-        command = [python, Path(__file__).with_name("peer_jobs.py"), name]
-        done = subprocess.run(
-            command,
-            input=json.dumps(texts),
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
-            cwd=tempfile.gettempdir(),
-        )
-        if done.returncode == 3:
-            lines.append(f"| {name} | not installed | | | | | |")
+        found = _ask_peer(name, texts)
+        if isinstance(found, str):
+            lines.append(f"| {name} | {found} | | | | | |")
             continue
-        if done.returncode:
-            lines.append(f"| {name} | failed | | | | | |")
-            continue
-        clock, processor, chosen = np.array(json.loads(done.stdout)).T
+        clock, processor, chosen = np.array(found).T
         level = Pairwise(uniform=True)
         ours = np.mean(_milliseconds(few, lambda space: mbr(space, metric, method=level)))  # noqa: B023
         same = np.mean(

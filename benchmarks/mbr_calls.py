@@ -25,7 +25,7 @@ from lattices import NBest
 
 SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
 #: every so many of the lists, and seeds
-STEP, SEEDS = 5, 3
+STEP, SEEDS = 10, 2
 #: and of those for the encoder
 FEWER = 5
 
