@@ -19,7 +19,8 @@ BUILD := CXX="$(CXX)"
 endif
 BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: demo test lint browser bench oracle-bench conformance baseline baseline-long soak peers doors examples docs drawings stopwatch fuzz sanitize dist fresh stubs clean
+.PHONY: demo test lint browser bench oracle-bench conformance baseline baseline-long soak peers doors examples docs \
+	drawings try stopwatch fuzz sanitize dist fresh platforms stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
@@ -116,6 +117,11 @@ docs: $(VENV)/.docs $(VENV)/.built
 drawings: $(VENV)/.built
 	$(BIN)/python docs/make/drawings.py
 
+# the page on which lattices are tried in the browser; its search is compiled by zig for WebAssembly
+try: $(VENV)/.built
+	$(PIP) ziglang
+	$(BIN)/python docs/make/try/build.py
+
 # the quick start, typed as it stands in a fresh environment with the wheel of `make dist`
 stopwatch: dist
 	$(PYTHON) docs/make/stopwatch.py dist/*.whl
@@ -155,6 +161,13 @@ dist: $(VENV)/.tools
 # the wheel in an environment of its own, read-only and without a home; writes docs/experiments/install.md
 fresh: dist $(VENV)/.built
 	$(BIN)/python -m benchmarks.install
+
+# a wheel for each Python that this machine has or debootstrap can bring (as root; arm64 under qemu),
+# installed and tested; ONLY="3.13 arm64": some places; PART=tests: all tests
+ONLY ?=
+PART ?=
+platforms: $(VENV)/.built
+	$(BIN)/python -m benchmarks.platforms $(if $(ONLY),--only $(ONLY)) $(if $(PART),--part $(PART))
 
 clean:
 	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-b8e52fd $(VENV)-peers $(VENV)-examples $(VENV)-doors site build dist *.egg-info

@@ -18,8 +18,8 @@ import numpy as np
 import lattices
 from benchmarks.data import DATA, MULTI30K
 from benchmarks.engines import fastest
-from decoding.extraction.oracle import oracles
-from decoding.minimum_risk.mbr import mbr
+from decoding.extraction.oracle_search import oracles
+from decoding.minimum_risk.decisions import mbr
 from fstmetrics import WER
 from lattices import Lattice
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import lattices
 from benchmarks.data import DATA, MULTI30K, ROOT, pocketsphinx, referenced
-from decoding.extraction.oracle import oracle, oracles, worst
+from decoding.extraction.oracle_search import oracle, oracles, worst
 from fstmetrics import GRR, WER, WRR, Metric
 from lattices import Lattice, NBest, Space
 

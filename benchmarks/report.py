@@ -92,7 +92,7 @@ _SEARCH = (
     "const box = document.querySelector('#search'); box.value = argument;"
     "box.dispatchEvent(new Event('input'));"
 )
-_SORT = "document.querySelector('[data-key=one_best-0]').click();"
+_SORT = """document.querySelector('[data-key="0:0"]').click();"""
 
 
 def _timed(window: Browser, script: str, argument: str = "") -> float:

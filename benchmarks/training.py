@@ -11,7 +11,7 @@ import numpy as np
 
 import lattices
 from benchmarks.data import DATA, MULTI30K
-from decoding.extraction.oracle import oracle, oracles, worst
+from decoding.extraction.oracle_search import oracle, oracles, worst
 from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.mert import line_search
 from decoding.training.risk.expected import risk

@@ -31,7 +31,7 @@ from lattices.formats.weights import read_weights
 
 try:
     from decoding import oracle_kbest, worst
-    from decoding.minimum_risk.mbr import method_with
+    from decoding.minimum_risk.decisions import method_with
     from decoding.training.envelope import EnvelopeCorpus
     from decoding.training.mert import line_search
     from decoding.training.risk.expected import risk

@@ -8,13 +8,13 @@ from lattices.registry import attach
 #: where names are that were here before
 _MOVED = {
     "CorpusOracle": "decoding.extraction.corpus_oracle",
-    "DensityPoint": "decoding.extraction.oracle",
+    "DensityPoint": "decoding.extraction.oracle_search",
     "Search": "decoding:PrefixSearch",
     "ExpectedBLEU": "decoding.training.risk.xbleu",
     "HopeFear": "decoding.training.hope_fear",
     "InfoTask": "decoding.tasks.info",
     "VocabularyWarning": "fstmetrics.references",
-    "SizePoint": "decoding.extraction.oracle",
+    "SizePoint": "decoding.extraction.oracle_search",
     "evidence_of": "decoding.minimum_risk.evidence",
     "statistics_front": "decoding.extraction.corpus_oracle",
 }

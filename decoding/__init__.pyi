@@ -8,7 +8,7 @@ from .corpus.table import Table as Table
 from .extraction.best_of import best_of as best_of
 from .extraction.best_paths import best_paths as best_paths
 from .extraction.corpus_oracle import corpus_oracle as corpus_oracle
-from .extraction.oracle import (
+from .extraction.oracle_search import (
     Oracle as Oracle,
     density_curve as density_curve,
     oracle as oracle,
@@ -24,7 +24,7 @@ from .minimum_risk.edit import EditDistance as EditDistance, word_alternatives a
 from .minimum_risk.evidence import Evidence as Evidence
 from .minimum_risk.exact import ExactRisk as ExactRisk
 from .minimum_risk.linear import Linear as Linear
-from .minimum_risk.mbr import mbr as mbr, mbr_kbest as mbr_kbest
+from .minimum_risk.decisions import mbr as mbr, mbr_kbest as mbr_kbest
 from .minimum_risk.pairwise import Pairwise as Pairwise
 from .minimum_risk.method import Consensus as Consensus
 from .minimum_risk.rover import Rover as Rover

@@ -13,7 +13,7 @@ from lattices.errors import OptionError
 from lattices.optional import require
 
 if TYPE_CHECKING:
-    from decoding.extraction.oracle import DensityPoint, SizePoint
+    from decoding.extraction.oracle_search import DensityPoint, SizePoint
     from decoding.minimum_risk.tuning import TuningTable
     from decoding.training.learner import History
     from fstmetrics.statistics.calibration import Quality
@@ -463,7 +463,7 @@ def plot(results: Sequence[DensityPoint] | Sequence[SizePoint] | TuningTable | H
     >>> plot(density_curve(lattice, WER().against(["the"]), [1, 2]))
     <Plot of 'oracle'>
     """
-    from decoding.extraction.oracle import DensityPoint, SizePoint
+    from decoding.extraction.oracle_search import DensityPoint, SizePoint
     from decoding.minimum_risk.tuning import TuningTable
     from decoding.training.learner import History
 

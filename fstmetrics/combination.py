@@ -112,7 +112,7 @@ the second lower: write grr:n=4,alpha=1,beta=0 - wer
                 up, down = ("higher", "lower")[:: 1 if self.higher_is_better else -1]
                 raise OptionError(
                     f"{_spell([flat[0], (weight, metric)], str)}: of the first {up} is better, "
-                    f"of the second {down}: write {first}{_joined(-weight, str(metric))}"
+                    f"of the second {down}: write {first}{_join_term(-weight, str(metric))}"
                 )
 
     @classmethod
@@ -233,7 +233,7 @@ the second lower: write grr:n=4,alpha=1,beta=0 - wer
         return kind(self, given, parts)
 
 
-def _joined(weight: float, text: str) -> str:
+def _join_term(weight: float, text: str) -> str:
     """Return a term as it stands behind others."""
     factor = "" if abs(weight) == 1 else f"{_number(abs(weight))}*"
     return f" {'-' if weight < 0 else '+'} {factor}{text}"
@@ -243,7 +243,7 @@ def _spell(terms: Sequence[tuple[float, Metric]], spell: Any) -> str:
     """Return terms as they are written."""
     (weight, metric), *rest = terms
     first = spell(metric) if weight == 1 else f"{_number(weight)}*{spell(metric)}"
-    return first + "".join(_joined(factor, spell(each)) for factor, each in rest)
+    return first + "".join(_join_term(factor, spell(each)) for factor, each in rest)
 
 
 def _number(weight: float) -> str:
@@ -371,7 +371,7 @@ class CombinedSearcher(CombinedEvaluator):
                 exact, unit = False, Fraction(1 / FINEST_UNIT)
             found = _explicit(chosen[0], float(shares[0] * unit))
             for part, share in zip(chosen[1:], shares[1:], strict=True):
-                found = _multiplied(found, _explicit(part, float(share * unit)))
+                found = _multiply(found, _explicit(part, float(share * unit)))
             parts.append(Part(_whole(found), float(unit), round(constant * unit)))
         relation = max((machine.relation for machine in machines), key=_RELATIONS.index)
         rounded = not exact or any(machine.rounded for machine in machines)
@@ -399,7 +399,7 @@ def _whole(found: Automaton) -> Automaton:
     return Automaton(found.src, found.dst, found.label, gain, initial, final)
 
 
-def _multiplied(one: Automaton, other: Automaton) -> Automaton:
+def _multiply(one: Automaton, other: Automaton) -> Automaton:
     """Return the automaton that reads what both read, at the sum of their gains.
 
     Its states are pairs. Words are read by both at once, epsilon arcs are taken by one of them.

@@ -36,14 +36,14 @@ class JointUnits:
     ) -> None:
         number: dict[str, int] = {}
 
-        def numbered(one: ListUnits) -> tuple[IntColumn, IntColumn]:
+        def number_list(one: ListUnits) -> tuple[IntColumn, IntColumn]:
             # units may have become equal, as those in lower case
             place = [number.setdefault(each, len(number) + 1) for each in one.symbols]
             return ints(np.array(place, dtype=np.int32)[one.unit]), ints(one.offset)
 
         #: units and offsets: sentence ``i`` is ``unit[offset[i]:offset[i + 1]]``
-        self.candidates = numbered(units(candidates))
-        self.evidence = self.candidates if evidence is candidates else numbered(units(evidence))
+        self.candidates = number_list(units(candidates))
+        self.evidence = self.candidates if evidence is candidates else number_list(units(evidence))
         #: unit ``n`` is ``symbols[n - 1]``
         self.symbols = tuple(number)
 
@@ -155,11 +155,11 @@ def chrf_scores(candidates: NBest, evidence: NBest, metric: CHRF) -> FloatColumn
 def chrf_units(metric: CHRF) -> list[tuple[Callable[[NBest], ListUnits], int]]:
     """Return the two ways in which the metric cuts sentences, and the longest n-grams of each."""
 
-    def folded(word: str) -> str:
+    def fold_case(word: str) -> str:
         return word.lower() if metric.lowercase else word
 
     def characters(nbest: NBest) -> ListUnits:
-        words = ListUnits.of_words(nbest).map(folded)
+        words = ListUnits.of_words(nbest).map(fold_case)
         if metric.whitespace:
             return words.characters(spaces=True)
         # a word may have a blank in it, though not one of ASCII's
@@ -167,7 +167,7 @@ def chrf_units(metric: CHRF) -> list[tuple[Callable[[NBest], ListUnits], int]]:
 
     def words(nbest: NBest) -> ListUnits:
         pieces = {
-            word: [part for each in folded(word).split() for part in _split_punctuation(each)]
+            word: [part for each in fold_case(word).split() for part in _split_punctuation(each)]
             for word in ListUnits.of_words(nbest).symbols
         }
         return ListUnits.of_sentences(

@@ -164,17 +164,17 @@ def intersect_with_origin(
             "features=(gain, model) has others"
         )
     prepared, machine = compile_for(space, evaluator)
-    product = _multiplied(prepared, machine, space, over, Limits(budget, memory))
+    product = _multiply(prepared, machine, space, over, Limits(budget, memory))
     result, origin = product.space, prepared.origins(product.origin)
     changes: dict[str, Any] = {"score": result.score * machine.unit, "feature_names": names}
-    changes["features"] = _stacked(
+    changes["features"] = _stack_features(
         space, "features", origin, changes["score"], np.append(space.score, 0.0)[origin]
     )
     if isinstance(result, Lattice):
         # ends of the prepared lattice have what those of the original have
         ending, ends = prepared.space, result.final > -np.inf
         changes["final"] = result.final * machine.unit
-        changes["final_features"] = _stacked(
+        changes["final_features"] = _stack_features(
             ending,
             "final_features",
             ints(np.where(ends, product.state, -1)),
@@ -186,7 +186,7 @@ def intersect_with_origin(
     return cast(S, replace(cast(Any, result), **changes)), origin
 
 
-def _multiplied(
+def _multiply(
     prepared: Prepared[S], machine: SearchMachine, original: S, over: Over, limits: Limits
 ) -> Product[S]:
     """Return the product of a prepared space with its machine."""
@@ -217,7 +217,7 @@ def words_behind(space: Lattice | Forest, origin: IntColumn) -> dict[str, Any]:
     return {"vocabulary": space.vocabulary, "symbol": symbol, "symbol_offset": offset}
 
 
-def _stacked(
+def _stack_features(
     space: Lattice | Forest, name: str, origin: IntColumn, gain: FloatColumn, model: FloatColumn
 ) -> FeatureMatrix:
     """Return the features behind each arc or state, with two more."""

@@ -132,7 +132,9 @@ def read_options(
         try:
             options[name] = read_value(hint, text)
         except ValueError:
-            raise OptionError(f"{what}: {spell(name)} is {expected(hint)}, not {text!r}") from None
+            raise OptionError(
+                f"{what}: {spell(name)} is {describe_expected(hint)}, not {text!r}"
+            ) from None
     return options
 
 
@@ -194,7 +196,7 @@ class Option(str):
     @property
     def expected(self) -> str:
         """What a value is called in a message."""
-        finite = "a finite number" if self.kind is float else expected(self.kind)
+        finite = "a finite number" if self.kind is float else describe_expected(self.kind)
         return finite + ("" if self.least is None else f" from {self.least} on")
 
 
@@ -268,7 +270,7 @@ def _item_of(hint: Any) -> Any:
     return None
 
 
-def expected(hint: Any) -> str:
+def describe_expected(hint: Any) -> str:
     """Return what a value of a type is called in a message."""
     plain = _plain(hint)
     if plain in _KINDS:

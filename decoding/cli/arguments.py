@@ -214,7 +214,7 @@ def _list_outputs(arguments: argparse.Namespace, keys: Sequence[str]) -> Iterato
 def _paths(value: Any, name: str, keys: Sequence[str]) -> Iterator[str]:
     """Iterate over the files that the value of an argument names."""
     values = value if isinstance(value, list) else [value] if value else []
-    for each in values:
+    for each in chain(*(each if isinstance(each, list) else [each] for each in values)):
         if name == "metric":
             yield from _METRIC_FILES.findall(each)
         elif name == "add":
@@ -465,16 +465,16 @@ def open_human(
     human = read_human(arguments.human, one_system=len(paths) == 1, level=arguments.human_level)
     if not human.entries[0].system:
         return human, {"": paths[0]}
-    judged = dict.fromkeys(entry.system for entry in human.entries)
-    if human.by_segment and len(paths) == len(judged) == 1:
+    asked = dict.fromkeys(entry.system for entry in human.entries)
+    if human.by_segment and len(paths) == len(asked) == 1:
         # whatever people call it
-        return human, dict.fromkeys(judged, paths[0])
+        return human, dict.fromkeys(asked, paths[0])
     found = match_systems(human, paths)
     if not found:
         raise FormatError(
-            f"none of the systems is among the files, such as {next(iter(judged))!r}", human.path
+            f"none of the systems is among the files, such as {next(iter(asked))!r}", human.path
         )
-    for name in judged:
+    for name in asked:
         if name not in found:
             note(f"{human.path}: {name}: no file of this name; left out")
     for path in paths:

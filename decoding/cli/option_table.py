@@ -11,9 +11,10 @@ an equals sign the default, and behind two spaces the help, which goes on in ind
     @inputs SPACES  several options: a line of SHARED
 
 Kinds are those of :data:`KINDS`. Beside them stand *several* (values behind one option), *repeated*
-(the option may be), *any*, *optional* (of plain arguments), *rest* (of the line), *required*, and
-*as NAME* (where argparse stores it). The help ends with the default unless it speaks of it. Where
-several values have a default it is stored as ``default_NAME``, and the option is None.
+(the option may be), *repeated files* (both, a list each time), *any*, *optional* (of plain
+arguments), *rest* (of the line), *required*, and *as NAME* (where argparse stores it). The help
+ends with the default unless it speaks of it. Where several values have a default it is stored as
+``default_NAME``, and the option is None.
 """
 
 from __future__ import annotations
@@ -463,6 +464,7 @@ KINDS: dict[str, Callable[[str], Any] | tuple[str, ...] | PluginNames] = {
 _USES: dict[str, dict[str, Any]] = {
     "several": {"nargs": "+", "action": "extend"},
     "repeated": {"action": "append", "default": []},
+    "repeated files": {"action": "append", "default": [], "nargs": "+"},
     "any": {"nargs": "*"},
     "optional": {"nargs": "?"},
     "rest": {"nargs": argparse.REMAINDER},

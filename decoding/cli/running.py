@@ -99,7 +99,7 @@ def corpus_outcomes(
         problems: list[str] = []
         made_of: Mapping[str, str] = getattr(arguments, "made_of", {})
 
-        def watched() -> Iterator[Done[R] | Failure]:
+        def watch_outcomes() -> Iterator[Done[R] | Failure]:
             for outcome in run_corpus(
                 task,
                 inputs,
@@ -120,7 +120,7 @@ def corpus_outcomes(
             for problem in problems:
                 say(f"warning: {problem}")
 
-        yield watched()
+        yield watch_outcomes()
 
 
 #: options that change the scores of what is read

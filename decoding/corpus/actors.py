@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
-from decoding.corpus.dask import dask_executor, fetched
+from decoding.corpus.dask import dask_executor, wrap_future
 from decoding.corpus.outcomes import Done
 from decoding.corpus.runner import hold_signals, set_up_worker
 from lattices.errors import EngineError
@@ -122,7 +122,7 @@ def process_actors(workers: int, make: Make) -> Iterator[Actors]:
             for number in range(workers):
                 pool = ProcessPoolExecutor(1, initializer=_begin, initargs=(make, number, end))
                 pools.append(pool)
-                asked.append(_asked_of(pool))
+                asked.append(_make_asker(pool))
             yield Actors(asked)
         except BaseException:
             # those at work would be waited for
@@ -133,7 +133,7 @@ def process_actors(workers: int, make: Make) -> Iterator[Actors]:
                 pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _asked_of(pool: ProcessPoolExecutor) -> Asked:
+def _make_asker(pool: ProcessPoolExecutor) -> Asked:
     def ask(what: str, *arguments: Any) -> Future[Any]:
         with hold_signals():
             return pool.submit(_ask, what, *arguments)
@@ -157,7 +157,7 @@ def dask_actors(
         ]
         actors = [future.result() for future in placed]
 
-        def asked_of(actor: Any) -> Asked:
-            return lambda what, *arguments: fetched(getattr(actor, what)(*arguments))
+        def make_asker(actor: Any) -> Asked:
+            return lambda what, *arguments: wrap_future(getattr(actor, what)(*arguments))
 
-        yield Actors([asked_of(actor) for actor in actors], executor.can_open)
+        yield Actors([make_asker(actor) for actor in actors], executor.can_open)

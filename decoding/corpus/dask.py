@@ -97,7 +97,7 @@ class _Fetched(Future[Any]):
         return True
 
 
-def fetched(future: Any) -> Future[Any]:
+def wrap_future(future: Any) -> Future[Any]:
     """Return a future of the cluster, or an actor's, as one of the standard library."""
     return _Fetched(future)
 

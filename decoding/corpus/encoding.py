@@ -84,14 +84,14 @@ class Target:
         losses = _Noted(format.name, self.lossy, space.id)
         if self.together and isinstance(format, AssembledFormat):
             data = format.encode(space, losses, **self.options)
-            return Ready(data, losses.noted, self._unweighted(space))
+            return Ready(data, losses.noted, self._list_unweighted(space))
         stream = io.BytesIO()
         format.write(stream, [space], losses, **self.options)
         # a format of others may not say how its files are put together: this was but a trial
         data = space if self.together else stream.getvalue()
-        return Ready(data, losses.noted, self._unweighted(space))
+        return Ready(data, losses.noted, self._list_unweighted(space))
 
-    def _unweighted(self, space: Space) -> tuple[str, ...]:
+    def _list_unweighted(self, space: Space) -> tuple[str, ...]:
         return () if self.weights is None else list_unweighted(space, self.weights)
 
     def put(self, stream: BinaryIO, ready: Iterable[Ready]) -> None:

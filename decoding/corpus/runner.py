@@ -271,10 +271,10 @@ class Work:
                 if self.change is None or isinstance(part, Failure):
                     yield part
                 else:
-                    yield self._changed(part, self.change)
+                    yield self._change_space(part, self.change)
 
     @staticmethod
-    def _changed(segment: Segment, change: Callable[[Space], Space]) -> Segment | Failure:
+    def _change_space(segment: Segment, change: Callable[[Space], Space]) -> Segment | Failure:
         place = segment.position, segment.path, segment.line, segment.id
         try:
             return Segment(*place[:3], change(segment.space))
@@ -320,7 +320,7 @@ class _Share:
         if self._on_read is not None:
             self._on_read(count)
 
-    def left(self, seconds: float) -> float:
+    def estimate_rest(self, seconds: float) -> float:
         """Return how long the rest takes, if so far it was so many; endless if nobody knows."""
         whole = self._inputs.bytes
         return math.inf if whole is None else seconds * (whole / max(1, self._bytes) - 1)
@@ -357,7 +357,7 @@ class _Crew(NamedTuple):
         processors = count_processors() if seconds > TRIAL else 1
         if processors == 1 or self.share is None or not _may_fork():
             return 0
-        left = self.share.left(seconds)
+        left = self.share.estimate_rest(seconds)
         return int(min(processors, left)) if left > 2 else 0
 
 

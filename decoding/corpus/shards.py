@@ -216,7 +216,7 @@ class ShardedRun:
 
     def _find_repeats(self, hashes: Sequence[Array]) -> dict[int, dict[str, tuple[str, int]]]:
         """Return the ids that shards may not have, and the place of the first of each."""
-        suspects = _repeated(hashes)
+        suspects = _find_repeated(hashes)
         if not len(suspects):
             return {}
         first: dict[str, tuple[int, tuple[str, int]]] = {}
@@ -373,7 +373,7 @@ def do_shard(
     failures: list[Failure] = []
     shared = [Overlap.UNKNOWN]
 
-    def noted() -> Iterator[Outcome]:
+    def note_outcomes() -> Iterator[Outcome]:
         for outcome in run_share(job.work, shard, seen, shared.append):
             if isinstance(outcome, Failure):
                 failures.append(outcome)
@@ -385,7 +385,7 @@ def do_shard(
 
     collector = deepcopy(job.collector)
     with open_output(part) as stream:
-        collector.write(noted(), stream)
+        collector.write(note_outcomes(), stream)
     content = {
         **wanted,
         "refused": bool(refused),
@@ -427,7 +427,7 @@ def _load_job(folder: str, seal: str) -> Job:
     return job
 
 
-def _repeated(hashes: Sequence[Array]) -> Array:
+def _find_repeated(hashes: Sequence[Array]) -> Array:
     """Return the numbers that several sorted arrays have."""
     total = sum(map(len, hashes))
     slices = 1 + total // HASHES

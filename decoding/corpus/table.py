@@ -42,7 +42,7 @@ class Table(Sequence["Results"]):
     about
         What there is of each segment, and is not written with the results.
     sums : float64 array, optional
-        What adds up over segments: see :class:`Layout`.
+        What adds up over segments: see :class:`SumsLayout`.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Table(Sequence["Results"]):
         """Return all columns as they are: functions do not go from one process to another."""
         for columns in (self._columns, self._about):
             for name in columns:
-                _made(columns, name)
+                _make_column(columns, name)
         return self.__dict__
 
     @property
@@ -96,7 +96,7 @@ class Table(Sequence["Results"]):
 
     def column(self, name: str) -> Column:
         """Return what there is of each result, or of each segment."""
-        return _made(self._columns if name in self._columns else self._about, name)
+        return _make_column(self._columns if name in self._columns else self._about, name)
 
     def of(self, place: int) -> range:
         """Return the numbers of the results of a segment."""
@@ -106,7 +106,7 @@ class Table(Sequence["Results"]):
         """Return what there is of a segment, or of its first result."""
         if name in self._columns:
             return self.column(name)[self._begin[place]]
-        return _made(self._about, name)[place]
+        return _make_column(self._about, name)[place]
 
     def fields(self, place: int) -> list[dict[str, Any]]:
         """Return the fields of each result of a segment, by name; the first one is its id."""
@@ -123,7 +123,7 @@ class Table(Sequence["Results"]):
             for each in self.of(place)
         ]
 
-    def written(self, *kept: str, **made: Column) -> Table:
+    def keep(self, *kept: str, **made: Column) -> Table:
         """Return a table of what was made of this one, with its sums and what is kept of segments.
 
         It is what workers send.
@@ -132,7 +132,7 @@ class Table(Sequence["Results"]):
         return Table(self.ids, {}, about={**about, **made}, sums=self.sums)
 
 
-def _made(columns: dict[str, Any], name: str) -> Column:
+def _make_column(columns: dict[str, Any], name: str) -> Column:
     column = columns[name]
     if callable(column):
         columns[name] = column = column()
@@ -204,7 +204,7 @@ class Sums(NamedTuple):
     stats: FloatColumn
 
 
-class Layout(NamedTuple):
+class SumsLayout(NamedTuple):
     """What the sums of a table are: counts, and statistics of several kinds under each metric.
 
     In front of the statistics under a metric stand 1, or 0 where there are none; and 1 where they
@@ -320,7 +320,7 @@ class ExactSums:
             return None
         return np.array(
             [
-                _rounded(units) + odd if odd == 0 else odd
+                _round_units(units) + odd if odd == 0 else odd
                 for units, odd in zip(self._units, self._odd, strict=True)
             ]
         )
@@ -330,7 +330,9 @@ class ExactSums:
         self._settle()
         if self._units is None:
             return None
-        return [[*_shifted(units), odd] for units, odd in zip(self._units, self._odd, strict=True)]
+        return [
+            [*_shift_zeros(units), odd] for units, odd in zip(self._units, self._odd, strict=True)
+        ]
 
     def _take(self, units: Sequence[int], odd: Sequence[float]) -> None:
         if self._units is None:
@@ -369,14 +371,14 @@ def _units(column: FloatColumn) -> int:
     )
 
 
-def _rounded(units: int) -> float:
+def _round_units(units: int) -> float:
     try:
         return units / (1 << UNITS)
     except OverflowError:
         return float("inf") if units > 0 else float("-inf")
 
 
-def _shifted(units: int) -> tuple[int, int]:
+def _shift_zeros(units: int) -> tuple[int, int]:
     """Return a number and how many zero bits follow it."""
     shift = max(0, (units & -units).bit_length() - 1)
     return units >> shift, shift
@@ -395,7 +397,7 @@ class Totals:
     failures : Failures
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: SumsLayout) -> None:
         self.layout, self.records, self.segments = layout, 0, 0
         self._sums = ExactSums()
         self.engines: set[str] = set()
@@ -528,7 +530,7 @@ if TYPE_CHECKING:
         """A task with tables, whose sums make a summary of the corpus."""
 
         @property
-        def layout(self) -> Layout:
+        def layout(self) -> SumsLayout:
             """What the sums are."""
 
         def process(self, segments: Sequence[Segment]) -> Table:

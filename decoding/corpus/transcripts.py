@@ -13,9 +13,16 @@ from lattices.errors import FormatError
 from lattices.formats.base import decode_lines
 from lattices.formats.reading import find_claimants, sniffs
 from lattices.formats.references import References
+from lattices.formats.references.ids import IdTemplate
 from lattices.formats.references.nist import TimedWord, TranscriptLines, read_timed_words
 from lattices.formats.streams import files_of, is_url, open_input
-from lattices.formats.system_outputs import LAYOUTS, format_of_output, has_results, read_output
+from lattices.formats.system_outputs import (
+    LAYOUTS,
+    Output,
+    format_of_output,
+    has_results,
+    read_output,
+)
 from lattices.spaces import Lattice
 from lattices.vocabulary import Vocabulary
 
@@ -67,18 +74,27 @@ def read_transcripts(
     output = read_output(path, format, references, option=option)
     for id, line, problem in output.failures:
         raise FormatError(f"segment {id!r}: {problem}", output.path, line)
-    vocabulary = Vocabulary()
-    timed: dict[str, list[TimedWord]] = {}
-    if output.layout == "ctm":
-        with open_input(path) as (_, stream):
-            lines = [text.strip() for _, text in decode_lines(stream, output.path)]
-        timed = read_timed_words(TranscriptLines(output.path, lines))
+    vocabulary, timed = Vocabulary(), read_timed(path, output)
     return {
         each.id: _make_timed_path(timed[each.id], vocabulary, each.id)
         if each.id in timed
         else _make_untimed_path(each.words, vocabulary, each.id)
         for each in output.said
     }
+
+
+def read_timed(
+    path: str, output: Output, id_template: str | None = None
+) -> dict[str, list[TimedWord]]:
+    """Return the words of an output by segment, with times and confidences, if it is a ctm."""
+    if output.layout != "ctm":
+        return {}
+    template = None if id_template is None else IdTemplate(id_template)
+    if template is not None and not template.suits("ctm"):
+        template = None
+    with open_input(path) as (_, stream):
+        lines = [text.strip() for _, text in decode_lines(stream, output.path)]
+    return read_timed_words(TranscriptLines(output.path, lines), template)
 
 
 def sentences_as_spaces(

@@ -180,7 +180,7 @@ class WrittenTask(NamedTuple):
         for name, write in self.writers.items():
             if what := name_plugin(write, ""):
                 _check_written(what, made[name], len(table))
-        return table.written(*self.kept, **made)
+        return table.keep(*self.kept, **made)
 
 
 def _check_written(what: str, made: Any, segments: int) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from decoding.extraction.oracle import check_sizes
+from decoding.extraction.oracle_search import check_sizes
 from decoding.extraction.ranking import ranking
 from fstmetrics import Evaluator
 from fstmetrics.contract import EVALUATOR, nbest_stats, nbest_values, scores_of
@@ -81,7 +81,7 @@ def best_of(space: Space, evaluator: Evaluator, sizes: Iterable[int]) -> list[Su
     [(1, 0.5), (2, 0.25), (4, 0.0)]
     """
     asked = check_sizes(sizes)
-    order, stats = _ranked(space, evaluator)
+    order, stats = _rank(space, evaluator)
     scores = scores_of(evaluator.metric, stats)
     points = []
     for k, weights in zip(asked, subset_weights(len(order), asked), strict=True):
@@ -95,13 +95,13 @@ def expected_stats(
     space: Space, evaluators: Sequence[Evaluator], sizes: Sequence[int]
 ) -> list[FloatColumn]:
     """Return for each metric the expected statistics at each size; the first one ranks."""
-    order, first = _ranked(space, evaluators[0])
+    order, first = _rank(space, evaluators[0])
     weights = subset_weights(len(order), sizes)
     rest = [nbest_stats(each, cast(NBest, space))[order] for each in evaluators[1:]]
     return [floats(weights @ stats) for stats in (first, *rest)]
 
 
-def _ranked(space: Space, evaluator: Evaluator) -> tuple[Sequence[int], FloatColumn]:
+def _rank(space: Space, evaluator: Evaluator) -> tuple[Sequence[int], FloatColumn]:
     """Return the entries, the best under the metric first, and their statistics."""
     if not isinstance(space, NBest):
         raise OptionError(

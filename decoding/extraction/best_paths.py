@@ -86,7 +86,7 @@ def best_paths(
             "the k best sentences are found without (oracle_kbest, in the shell -k)"
         )
     prepared, machine = compile_for(space, evaluator)
-    part, kept = _taken_by_best(cast(Any, prepared.space), machine, memory)
+    part, kept = _keep_best_paths(cast(Any, prepared.space), machine, memory)
     multiply: Any = lattice_row_product if isinstance(part, Lattice) else forest_row_space
     product: Product[Any] = multiply(part, machine, Limits(budget, memory))
     # gains are whole numbers: what loses nothing loses exactly nothing
@@ -113,7 +113,7 @@ def best_paths(
     return cast(S, replace(found, **changes))
 
 
-def _taken_by_best(space: G, machine: Machine, memory: int) -> tuple[G, IntColumn]:
+def _keep_best_paths(space: G, machine: Machine, memory: int) -> tuple[G, IntColumn]:
     """Return the part of a space that best paths take, and more of a forest; and its arcs."""
     if isinstance(space, Lattice):
         product = lattice_product(space, machine, memory=memory)

@@ -115,10 +115,10 @@ def label_search(
     problems = [each.alternatives() for each in make_problems(spaces, evaluators)]
     wanted = WantedFront(k, worst, False, model_weight)
     answers = iter(search([each for some in problems for each in some], wanted, limits))
-    return [_labelled(some, [next(answers) for _ in some], wanted) for some in problems]
+    return [_collect_labelled(some, [next(answers) for _ in some], wanted) for some in problems]
 
 
-def _labelled(
+def _collect_labelled(
     problems: Sequence[Problem], answers: Sequence[Answer], wanted: WantedFront
 ) -> Labelled:
     """Return what was found for a space, against one reference after the other.

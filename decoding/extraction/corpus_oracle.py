@@ -14,7 +14,7 @@ from decoding.extraction.corpus_selection import (
     corpus_choice,
     find_undominated,
 )
-from decoding.extraction.oracle import (
+from decoding.extraction.oracle_search import (
     Oracle,
     oracles,
     rank_oracles,

@@ -194,9 +194,9 @@ def views_of(table: OracleTable, evaluators: Iterable[Evaluator]) -> list[Oracle
     found = []
     for place, (row, evaluator) in enumerate(zip(table.rows(), evaluators, strict=True)):
         tokens, score, model = row
-        hypothesis = Hypothesis.deferred((table, place), tokens=tokens, score=model)
+        hypothesis = Hypothesis.defer((table, place), tokens=tokens, score=model)
         later = table, place, evaluator
-        found.append(Oracle.deferred(later, hypothesis=hypothesis, score=score))
+        found.append(Oracle.defer(later, hypothesis=hypothesis, score=score))
     return found
 
 

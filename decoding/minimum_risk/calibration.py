@@ -46,7 +46,7 @@ SCALES = tuple(2.0 ** (step / 2) for step in range(-12, 13))
 PLAIN_SCALE = 1.0
 
 
-class JudgedWords(NamedTuple):
+class MarkedWords(NamedTuple):
     """The words of a sentence, or of many: how confident one was, and whether they are right."""
 
     confidences: FloatColumn
@@ -89,7 +89,7 @@ class SegmentWords(NamedTuple):
     #: the cross entropy of the words of the model's best sentence at each scale
     entropies: FloatColumn
     #: the words of the decision at each scale
-    decided: tuple[JudgedWords, ...]
+    decided: tuple[MarkedWords, ...]
 
 
 @dataclass(frozen=True)
@@ -138,31 +138,31 @@ class CalibrationTask:
         own = best_words(space)
         known: dict[tuple[str, ...], list[bool | None]] = {}
 
-        def judged_by(words: tuple[str, ...], sure: Iterable[float]) -> JudgedWords:
+        def mark_words(words: tuple[str, ...], sure: Iterable[float]) -> MarkedWords:
             if words not in known:
                 known[words] = mark_right_words(words, references, self.normalise)
             pairs = zip(sure, known[words], strict=True)
             kept = [(one, right) for one, right in pairs if right is not None]
             confidences, correct = zip(*kept, strict=True) if kept else ((), ())
-            return JudgedWords(floats(confidences), np.asarray(correct, dtype=np.bool_))
+            return MarkedWords(floats(confidences), np.asarray(correct, dtype=np.bool_))
 
-        def judged(found: EditConsensus) -> JudgedWords:
-            return judged_by(found.tokens, [word.confidence for word in found.network.words])
+        def mark_consensus(found: EditConsensus) -> MarkedWords:
+            return mark_words(found.tokens, [word.confidence for word in found.network.words])
 
         given = _find_confidences(space)
         if given is not None:
             # the same at every scale
-            words = judged_by(own, given)
+            words = mark_words(own, given)
             count = len(self.scales)
             return SegmentWords(floats([cross_entropy(*words)] * count), (words,) * count)
         entropies, decided = [], []
         for scale in self.scales:
             found = edit(space, scale=scale)
-            words = judged(found)
+            words = mark_consensus(found)
             decided.append(words)
             # the decision mostly is the model's best
             if found.tokens != own:
-                words = judged(edit(space, scale=scale, start=own, decode=False))
+                words = mark_consensus(edit(space, scale=scale, start=own, decode=False))
             entropies.append(cross_entropy(*words))
         return SegmentWords(floats(entropies), tuple(decided))
 
@@ -210,7 +210,7 @@ def fit_calibration(
         )
     places = {scale: place for place, scale in enumerate(scales)}
 
-    def fit(some: Sequence[SegmentWords]) -> tuple[float, Calibration, JudgedWords]:
+    def fit(some: Sequence[SegmentWords]) -> tuple[float, Calibration, MarkedWords]:
         entropies = np.sum([each.entropies for each in some], axis=0)
         scale = fit_scale(entropies.tolist(), scales)
         words = _join([each.decided[places[scale]] for each in some])
@@ -223,7 +223,7 @@ def fit_calibration(
         scale, calibration, _ = fit(others)
         held_out = _join([each.decided[places[scale]] for each in segments[part::folds]])
         scaled.append(held_out)
-        mapped.append(JudgedWords(calibration(held_out.confidences), held_out.correct))
+        mapped.append(MarkedWords(calibration(held_out.confidences), held_out.correct))
     before = _join([each.decided[places[PLAIN_SCALE]] for each in segments])
     return CalibrationReport(
         whole,
@@ -236,6 +236,6 @@ def fit_calibration(
     )
 
 
-def _join(words: Sequence[JudgedWords]) -> JudgedWords:
+def _join(words: Sequence[MarkedWords]) -> MarkedWords:
     confidences, correct = zip(*words, strict=True)
-    return JudgedWords(floats(np.concatenate(confidences)), np.concatenate(correct))
+    return MarkedWords(floats(np.concatenate(confidences)), np.concatenate(correct))

@@ -509,7 +509,7 @@ def _decide(
     decided = []
     for place, (tokens, score, objectives, settled, proven, one_best) in enumerate(table.rows()):
         found = EditConsensus.__new__(EditConsensus)
-        hypothesis = Hypothesis.deferred((table, place), tokens=tokens, score=score)
+        hypothesis = Hypothesis.defer((table, place), tokens=tokens, score=score)
         # all fields at once: the __init__ of a frozen class, one by one, takes three times as long
         vars(found).update(
             hypothesis=ready[place].hypothesis(hypothesis),

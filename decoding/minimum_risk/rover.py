@@ -130,7 +130,7 @@ def _vote(
     # the highest share of a bin comes first, of equals the one that wins if systems are counted
     order = np.lexsort((~is_chosen, -share.round(12), bins))
 
-    def ordered(column: FloatColumn | None) -> FloatColumn | None:
+    def reorder(column: FloatColumn | None) -> FloatColumn | None:
         return None if column is None else floats(column[order])
 
     return replace(
@@ -138,8 +138,8 @@ def _vote(
         label=ints(label[order]),
         posterior=floats(share[order]),
         chosen=ints(offset[:-1]),
-        begin=ordered(network.begin),
-        end=ordered(network.end),
+        begin=reorder(network.begin),
+        end=reorder(network.end),
     )
 
 

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import decoding
 from decoding.plain_json import json_text
+from decoding.report.audio import Audio
 from decoding.report.segments import KINDS, oracle_label, word_aligner
 from decoding.report.systems import SystemReport, comparisons, pack
 from fstmetrics import Metric
+from fstmetrics.alignment.rates import counts_errors
 from lattices.errors import OptionError
 
 if TYPE_CHECKING:
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     from fstmetrics.statistics.resampling import ResamplingOptions
 
 #: in the order in which they are joined
-SCRIPTS = ("elements", "data", "charts", "summary", "errors", "list", "alignment", "lattice",
-           "segment", "main")  # fmt: skip
+SCRIPTS = ("elements", "data", "charts", "summary", "errors", "quantities", "list", "alignment",
+           "lattice", "audio", "export", "segment", "main")  # fmt: skip
 TOP = 20
 
 
@@ -36,17 +38,19 @@ def write_page(
     title: str = "",
     labels: Sequence[str] = (),
     choices: Mapping[str, Any] | None = None,
+    audio: Audio | None = None,
     settings: Mapping[str, Any] | None = None,
     top: int = TOP,
     **resampling: Unpack[ResamplingOptions],
 ) -> Iterator[bytes]:
-    """Iterate over the parts of a page about one system, or about two side by side.
+    """Iterate over the parts of a page about one system, or about several side by side.
 
-    ``choices`` is a comparison of choices, as :func:`decoding.report.choices.read_choices` has it.
+    ``choices`` is a comparison, as :func:`decoding.report.saved_choices.read_choices` returns it;
+    ``audio`` says where recordings are (:func:`decoding.report.audio.find_audio`).
     The same systems and options always give the same bytes.
     """
-    if len(systems) not in (1, 2):
-        raise OptionError(f"{len(systems)} systems, expected one or two")
+    if not systems:
+        raise OptionError("no systems, expected one or more")
     for system in systems:
         if not system.segments:
             raise OptionError(f"{system.name} has no segments")
@@ -58,13 +62,14 @@ def write_page(
     names = _metrics(metrics, labels)
     own = {each["signature"]: each["label"] for each in names}
     content = {
-        "title": title or " and ".join(system.name for system in systems),
+        "title": title or _name_all([system.name for system in systems]),
         "version": decoding.__version__,
         "metrics": names,
         "aligner": str(word_aligner(metrics)),
         "kinds": {**KINDS, "oracle": oracle_label(own, *(each.oracles_of for each in systems))},
         "resampling": given,
         "choices": choices,
+        "audio": audio and {"template": audio.template, "names": audio.names},
         "settings": dict(settings or {}),
         "systems": contents,
         "comparison": comparisons(systems, **given),
@@ -73,13 +78,16 @@ def write_page(
     head, rest = _asset("page.html").split("<!--data-->")
     policy = (
         f"default-src 'none'; script-src 'sha256-{_hash(script)}'; "
-        f"style-src 'sha256-{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'; "
+        f"style-src 'sha256-{_hash(style)}'; img-src data:; "
+        f"{f'media-src {audio.sources}; ' if audio else ''}base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
     yield head.replace("{policy}", policy).replace("{style}", style).encode()
     yield _data("report", pack(json_text(content)))
+    told: set[str] = set()
     for number, system in enumerate(systems):
-        yield _data(f"index-{number}", pack(json_text(system.index())))
+        yield _data(f"index-{number}", pack(json_text(system.index(told))))
+        told.update(system.ids)
         for place, block in enumerate(system.blocks):
             yield _data(f"block-{number}-{place}", block)
     yield rest.replace("{script}", script).encode()
@@ -88,9 +96,20 @@ def write_page(
 def _metrics(metrics: Sequence[Metric], labels: Sequence[str]) -> list[dict[str, Any]]:
     names = labels or [getattr(each, "label", str(each).partition(":")[0]) for each in metrics]
     return [
-        {"label": name, "signature": str(metric), "higher": metric.higher_is_better}
+        {
+            "label": name,
+            "signature": str(metric),
+            "higher": metric.higher_is_better,
+            "percent": counts_errors(metric),
+        }
         for name, metric in zip(names, metrics, strict=True)
     ]
+
+
+def _name_all(names: Sequence[str]) -> str:
+    """Return what a page about these systems is called."""
+    shown = names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def _data(id: str, letters: str) -> bytes:

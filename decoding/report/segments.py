@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple, Protocol, cast
 
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import Results
-from decoding.extraction.oracle import Oracle, find_oracles
+from decoding.extraction.oracle_search import Oracle, find_oracles
 from decoding.extraction.search import SEARCH, Search
 from decoding.minimum_risk.confusion_network import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, edit
@@ -22,10 +24,13 @@ from fstmetrics import WER, Evaluator, Metric, Normalised
 from fstmetrics.alignment.metric import AlignmentMetric, Edit, Judgement
 from fstmetrics.contract import can_search, decomposes
 from fstmetrics.references import Reference, split_tokens
+from fstmetrics.statistics.matched_pairs import list_mistakes
+from fstmetrics.statistics.systems import align_as_sclite, counts_word_errors
 from lattices.algorithms import best
 from lattices.errors import OptionError, SpaceError
 from lattices.formats.references import References
-from lattices.spaces import Lattice, NBest, Space
+from lattices.spaces import Hypothesis, Lattice, NBest, Space
+from lattices.vocabulary import EPSILON
 
 #: sentences of a segment that are compared, and what people call them
 KINDS = {"one_best": "1-best", "mbr": "MBR", "oracle": "oracle"}
@@ -76,7 +81,7 @@ class SegmentReport(NamedTuple):
     counts: dict[str, ErrorCounts]
     #: the errors of each kind
     errors: dict[str, tuple[Edit, ...]]
-    #: of the words of the MBR decision: how probable they are, and whether they are matches
+    #: of the words of the MBR decision, or of an output: how sure they are, and whether they match
     confidences: tuple[float, ...]
     right: tuple[bool, ...]
     #: what is shown when the segment is opened, as JSON
@@ -90,6 +95,9 @@ class SegmentReport(NamedTuple):
     decomposes: bool = True
     #: the metric that a saved oracle is best under; empty where each metric has its own
     oracle_of: str = ""
+    #: of each kind the mistakes that matched pairs are made of, two numbers a place, where they
+    #: are asked for and there is one reference
+    mistakes: dict[str, array[int]] = {}  # noqa: RUF012
 
 
 class Chosen(NamedTuple):
@@ -100,6 +108,8 @@ class Chosen(NamedTuple):
     label: str
     tokens: tuple[str, ...]
     model_score: float | None
+    #: when each word begins and ends, in seconds, if that is known
+    times: tuple[tuple[float, float], ...] = ()
 
 
 def oracle_label(metrics: Sequence[Metric] | Mapping[str, str], *oracles_of: set[str]) -> str:
@@ -166,6 +176,8 @@ class ReportTask:
     densities: tuple[float, ...] = DENSITIES
     #: as in :func:`decoding.oracle`
     search: Search = SEARCH
+    #: whether mistakes are wanted, for matched pairs of systems
+    matched: bool = False
 
     def process(self, segments: Sequence[Segment]) -> list[SegmentReport]:
         """Return what the page has of each segment."""
@@ -176,7 +188,7 @@ class ReportTask:
             self.metrics, self.references, method=self.method, scale=self.scale, oracles=False
         ).process(segments)
         return [
-            self._spelt(segment, some, list(found), decision)
+            self._fill_report(segment, some, list(found), decision)
             for segment, some, found, decision in zip(
                 segments, references, zip(*oracles, strict=True), decided, strict=True
             )
@@ -200,7 +212,7 @@ class ReportTask:
         by_place = dict(zip(places, found, strict=True))
         return [by_place.get(place) for place in range(len(spaces))]
 
-    def _spelt(
+    def _fill_report(
         self,
         segment: Segment,
         references: tuple[Reference, ...],
@@ -209,9 +221,10 @@ class ReportTask:
     ) -> SegmentReport:
         space, choice, one_best = segment.space, decision["consensus"][0], decision["one_best"]
         first = next((found for found in oracles if found is not None), None)
+        model = best(space)
         shown = [
-            Chosen("one_best", KINDS["one_best"], one_best, best(space).score),
-            Chosen("mbr", KINDS["mbr"], choice.tokens, choice.hypothesis.score),
+            Chosen("one_best", KINDS["one_best"], one_best, model.score, _word_times(space, model)),
+            _choose("mbr", KINDS["mbr"], space, choice),
         ]
         for metric, found in zip(self.metrics, oracles, strict=True):
             if found is None or found.tokens in (each.tokens for each in shown[2:]):
@@ -219,7 +232,7 @@ class ReportTask:
             label = oracle_label(self.metrics, {str(metric)})
             label += "" if found.exact else " (not proven)"
             kind = "oracle" if found is first else ""
-            shown.append(Chosen(kind, label, found.tokens, found.hypothesis.score))
+            shown.append(_choose(kind, label, space, found))
         stats: dict[str, Rows] = {
             "one_best": score_sentence(one_best, self.metrics, references),
             "mbr": _to_plain(decision["stats"]),
@@ -243,6 +256,7 @@ class ReportTask:
             references,
             extra,
             confidences,
+            matched=self.matched,
         )._replace(
             curve=self._curve(segment),
             exact=all(found.exact for found in oracles if found is not None),
@@ -294,8 +308,14 @@ def report_of(
     references: tuple[Reference, ...],
     extra: Mapping[str, Any],
     confidences: Sequence[float],
+    *,
+    matched: bool = False,
 ) -> SegmentReport:
-    """Align the sentences of a segment, and spell out what the page has of it."""
+    """Align the sentences of a segment, and spell out what the page has of it.
+
+    Confidences are those of the MBR decision, or of the only sentence if there is none.
+    """
+    confident = "mbr" if any(each.kind == "mbr" for each in shown) else "one_best"
     judge = cast(Aligning, word_aligner(metrics).against(references)).judge
     others = [metric.against(references) for metric in metrics]
     # what was chosen in several ways is one sentence
@@ -310,23 +330,25 @@ def report_of(
     for each in shown:
         judgement = judgements[each.tokens]
         edits = judgement.edits
-        rows.append(
-            {
-                "kind": each.kind,
-                "label": each.label,
-                "model": each.model_score,
-                "scores": scores[each.tokens],
-                "reference": judgement.reference,
-                "edits": [_encode_edit(edit) for edit in edits],
-            }
-        )
+        row: dict[str, Any] = {
+            "kind": each.kind,
+            "label": each.label,
+            "model": each.model_score,
+            "scores": scores[each.tokens],
+            "reference": judgement.reference,
+            "edits": [_encode_edit(edit) for edit in edits],
+        }
+        said = [edit for edit in edits if edit.operation != "deletion"]
+        # normalisation may have made more or fewer words of them: which is which cannot be said
+        if each.times and len(each.times) == len(said):
+            row["times"] = each.times
+        rows.append(row)
         if each.kind:
             counts[each.kind] = count_errors(edits)
             errors[each.kind] = tuple(edit for edit in edits if edit.operation != "match")
-        if each.kind == "mbr":
-            right = tuple(e.operation == "match" for e in edits if e.operation != "deletion")
+        if each.kind == confident:
+            right = tuple(edit.operation == "match" for edit in said)
     if len(right) != len(confidences):
-        # normalisation has made more or fewer words of them: which is which cannot be said
         confidences, right = (), ()
     texts = [_text(reference) for reference in references]
     first = judgements[shown[0].tokens].edits
@@ -341,7 +363,36 @@ def report_of(
         confidences=tuple(confidences),
         right=right,
         detail=json_text(detail),
+        mistakes=_find_mistakes(shown, metrics, references) if matched else {},
     )
+
+
+def _find_mistakes(
+    shown: Sequence[Chosen], metrics: Sequence[Metric], references: tuple[Reference, ...]
+) -> dict[str, array[int]]:
+    """Return of each kind the mistakes of sclite's alignment, if a metric is a word error rate."""
+    metric = next(filter(counts_word_errors, metrics), None)
+    if metric is None or len(references) != 1 or isinstance(references[0], Lattice):
+        return {}
+    by_tokens = {
+        tokens: array("I", chain(*list_mistakes(align_as_sclite(metric, tokens, references))))
+        for tokens in {each.tokens for each in shown if each.kind}
+    }
+    return {each.kind: by_tokens[each.tokens] for each in shown if each.kind}
+
+
+def _choose(kind: str, label: str, space: Space, found: Oracle | Consensus) -> Chosen:
+    times = _word_times(space, found.hypothesis)
+    return Chosen(kind, label, found.tokens, found.hypothesis.score, times)
+
+
+def _word_times(space: Space, found: Hypothesis) -> tuple[tuple[float, float], ...]:
+    """Return when the words of a path begin and end, if the lattice has times."""
+    if not isinstance(space, Lattice) or space.times is None:
+        return ()
+    arcs = [arc for arc in found.arcs if space.label[arc] != EPSILON]
+    ends = zip(space.times[space.src[arcs]], space.times[space.dst[arcs]], strict=True)
+    return tuple((round(float(begin), 3), round(float(end), 3)) for begin, end in ends)
 
 
 def count_errors(edits: Sequence[Edit]) -> ErrorCounts:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gzip
+from array import array
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import compress
+from itertools import chain, combinations, compress
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,13 @@ from decoding.corpus.outcomes import Done, Failure, Failures
 from decoding.report.segments import KINDS, Rows, SegmentCurvePoints, SegmentReport
 from fstmetrics import Metric
 from fstmetrics.alignment.metric import Edit
-from fstmetrics.statistics import Comparison, bootstrap, paired_bootstrap
+from fstmetrics.alignment.rates import counts_errors, find_wrong, format_rates
+from fstmetrics.statistics import Comparison, bootstrap, matched_pairs
 from fstmetrics.statistics.breakdown import frequent_errors, length_group, scores_by_group
-from fstmetrics.statistics.calibration import measure_quality
-from fstmetrics.statistics.systems import System
+from fstmetrics.statistics.calibration import Calibration, measure_quality
+from fstmetrics.statistics.matched_pairs import Mistakes
+from fstmetrics.statistics.significance import paired_bootstraps
+from fstmetrics.statistics.systems import System, counts_word_errors
 from lattices.arrays import FloatColumn
 
 #: characters of details that are compressed together: what the page decodes to open a segment
@@ -66,6 +70,8 @@ class SystemReport:
     metrics: tuple[Metric, ...]
     #: gives the group of a segment by its id
     group_of: Callable[[str], str] | None = None
+    #: of confidences, to be shown beside them as they are
+    calibration: Calibration | None = None
     #: segments of the input
     records: int = 0
     failures: Failures = field(default_factory=Failures)
@@ -75,6 +81,7 @@ class SystemReport:
     oracles_of: set[str] = field(default_factory=set)
     #: Details, compressed
     blocks: list[str] = field(default_factory=list)
+    _references: list[str] = field(default_factory=list)
     _texts: list[str] = field(default_factory=list)
     _groups: list[str] = field(default_factory=list)
     _stats: dict[str, list[Rows]] = field(default_factory=dict)
@@ -84,6 +91,7 @@ class SystemReport:
     _right: list[bool] = field(default_factory=list)
     _curves: dict[str, _Curve] = field(default_factory=dict)
     _sizes: list[int] = field(default_factory=list)
+    _mistakes: dict[str, list[array[int]]] = field(default_factory=dict)
     _waiting: list[str] = field(default_factory=list)
     _waiting_size: int = 0
     _unconfident: int = 0
@@ -112,11 +120,14 @@ class SystemReport:
         if self.group_of is not None:
             self._groups.append(self.group_of(id))
         self.ids.append(id)
-        self._texts += [found.reference, found.hypothesis]
+        self._references.append(found.reference)
+        self._texts.append(found.hypothesis)
         for kind, rows in found.stats.items():
             self._stats.setdefault(kind, []).append(rows)
             self._counts.setdefault(kind, []).append(found.counts[kind])
             self._errors.setdefault(kind, []).append(found.errors[kind])
+            if kind in found.mistakes:
+                self._mistakes.setdefault(kind, []).append(found.mistakes[kind])
         self._confidences += found.confidences
         self._right += found.right
         self._unconfident += not found.confidences
@@ -148,8 +159,18 @@ class SystemReport:
             return None
         return np.array(rows, dtype=np.float64)
 
-    def index(self) -> dict[str, Any]:
-        """Return what the list of segments has: ids, texts, scores, errors, where details are."""
+    def mistakes(self, kind: str, places: Sequence[int]) -> Mistakes | None:
+        """Return what matched pairs are made of; None if some segment has none."""
+        known = self._mistakes.get(kind, [])
+        if len(known) < len(self.ids):
+            return None
+        return Mistakes.join(known[place] for place in places)
+
+    def index(self, told: Set[str] = frozenset()) -> dict[str, Any]:
+        """Return what the list of segments has: ids, texts, scores, errors, where details are.
+
+        ``told`` are ids of segments whose references the page has from another system.
+        """
         self._pack()
         scores = {
             kind: [self._scores(kind, place) for place in range(len(self.metrics))]
@@ -159,6 +180,10 @@ class SystemReport:
         number = {name: place for place, name in enumerate(names)}
         return {
             "ids": self.ids,
+            "references": [
+                "" if id in told else text
+                for id, text in zip(self.ids, self._references, strict=True)
+            ],
             "texts": self._texts,
             "groups": names,
             "group": [number[group] for group in self._groups],
@@ -200,32 +225,44 @@ class SystemReport:
         }
 
     def _reliability(self) -> dict[str, Any]:
-        """Return words and right words by confidence, and how far confidences are from them."""
-        found = measure_quality(self._confidences, self._right)
+        """Return words and right words by confidence, as they are and calibrated."""
+        given = {"as they are": self._confidences}
+        if self.calibration is not None:
+            given["calibrated"] = self.calibration(self._confidences).tolist()
         return {
+            "kind": "mbr" if "mbr" in self.kinds else "one_best",
+            "without": self._unconfident,
+            "words": len(self._right),
+            "of": [self._measure(name, each) for name, each in given.items()],
+        }
+
+    def _measure(self, name: str, confidences: Sequence[float]) -> dict[str, Any]:
+        found = measure_quality(confidences, self._right)
+        return {
+            "name": name,
             "bins": [
                 [each.words, each.confidence, round(each.correct * each.words) if each.words else 0]
                 for each in found.bins
             ],
             "error": found.ece,
             "cross_entropy": found.nce,
-            "words": found.words,
-            "without": self._unconfident,
         }
 
     def _estimate(self, kind: str, place: int, options: dict[str, Any]) -> dict[str, Any] | None:
-        """Return a score, its interval, and its difference from the 1-best."""
+        """Return a score, its interval, and the lines that Kaldi has of it."""
         metric, rows = self.metrics[place], self.matrix(kind, place)
         if rows is None:
             return None
-        if len(rows) < 2:
-            # there is nothing to draw from
-            return {"score": float(metric.score(rows.sum(axis=0)))}
-        estimate = bootstrap(metric, rows, **options)
-        interval = [estimate.interval.low, estimate.interval.high]
-        first = self.matrix("one_best", place) if kind != "one_best" else None
-        against = None if first is None else paired_bootstrap(metric, rows, first, **options)
-        return {"score": estimate.score, "interval": interval, "effect": _to_plain(against)}
+        total = rows.sum(axis=0)
+        found: dict[str, Any] = {"score": float(metric.score(total))}
+        if counts_errors(metric):
+            wrong = int(find_wrong(metric, rows).sum())
+            found["rates"] = format_rates(metric, total, len(rows), wrong)
+        # one segment has nothing to draw from
+        if len(rows) > 1:
+            interval = bootstrap(metric, rows, **options).interval
+            found["interval"] = [interval.low, interval.high]
+        return found
 
     def _curve(self, kind: str) -> dict[str, Any]:
         """Return the points of a curve; at the end, those that add nothing are left out."""
@@ -291,42 +328,66 @@ class SystemReport:
 
 def comparisons(
     systems: Sequence[SystemReport], *, samples: int, level: float, seed: int
-) -> dict[str, Any] | None:
-    """Return the differences of the first system from the second, over the segments both have.
+) -> dict[str, Any]:
+    """Return the differences of all pairs of answers: the kinds of sentences of all systems.
 
-    None without a second one.
+    Each pair is compared over the segments that both have, under each metric: by the bootstrap and,
+    where systems have their mistakes, in matched pairs.
     """
-    if len(systems) < 2:
-        return None
-    one, other = systems
     rows = [{id: place for place, id in enumerate(system.ids)} for system in systems]
-    shared = [id for id in one.ids if id in rows[1]]
-    places = [[of_system[id] for id in shared] for of_system in rows]
-    effects: dict[str, list[Any]] = {}
-    for kind in one.kinds:
-        if kind not in other.kinds or len(shared) < 2:
+    answers = [(number, kind) for number, each in enumerate(systems) for kind in each.kinds]
+    everywhere = [id for id in systems[0].ids if all(id in of_system for of_system in rows)]
+    same = all(len(everywhere) == len(system.ids) for system in systems)
+    some = range(len(systems))
+    together = [tuple(some)] if same else [*zip(some), *combinations(some, 2)]
+    effects: list[dict[str, Any]] = [{} for _ in systems[0].metrics]
+    for numbers in together:
+        shared = [id for id in systems[numbers[0]].ids if all(id in rows[one] for one in numbers)]
+        if len(shared) < 2:
             continue
-        effects[kind] = []
-        for place, metric in enumerate(one.metrics):
-            both = [
-                None if (matrix := system.matrix(kind, place)) is None else matrix[at]
-                for system, at in zip(systems, places, strict=True)
-            ]
-            found = None
-            if both[0] is not None and both[1] is not None:
-                found = paired_bootstrap(
-                    metric, both[0], both[1], samples=samples, level=level, seed=seed
+        inside = [place for place, (number, _) in enumerate(answers) if number in numbers]
+        places = {number: [rows[number][id] for id in shared] for number in numbers}
+        for at, (metric, found) in enumerate(zip(systems[0].metrics, effects, strict=True)):
+            known = {
+                answer: matrix[places[number]]
+                for answer in inside
+                for number, kind in [answers[answer]]
+                if (matrix := systems[number].matrix(kind, at)) is not None
+            }
+            mistakes = {
+                answer: systems[number].mistakes(kind, places[number])
+                for answer in known
+                for number, kind in [answers[answer]]
+                if counts_word_errors(metric)
+            }
+            if len(known) < 2:
+                continue
+            names = list(known)
+            pairs = paired_bootstraps(
+                metric, list(known.values()), samples=samples, level=level, seed=seed
+            )
+            for (one, other), pair in pairs.items():
+                key = names[one], names[other]
+                # the segments of one system are all there where it is alone
+                found.setdefault(
+                    "-".join(map(str, key)),
+                    {**_to_plain(pair), **_match(*(mistakes.get(each) for each in key))},
                 )
-            effects[kind].append(_to_plain(found))
-    only = [
-        [id for id in system.ids if id not in of_other]
-        for system, of_other in zip(systems, reversed(rows), strict=True)
-    ]
-    return {"shared": len(shared), "only": [len(ids) for ids in only], "effects": effects}
+    return {
+        "answers": answers,
+        "shared": len(everywhere),
+        "missing": [len({*chain(*rows)}) - len(system.ids) for system in systems],
+        "effects": effects,
+    }
 
 
-def _to_plain(found: Comparison | None) -> dict[str, Any] | None:
-    if found is None or found.interval is None:
-        return None
-    interval = [found.interval.low, found.interval.high]
+def _match(one: Mistakes | None, other: Mistakes | None) -> dict[str, float]:
+    """Return the p-value of matched pairs, if both have their mistakes to the same references."""
+    if one is None or other is None or not np.array_equal(one.sizes, other.sizes):
+        return {}
+    return {"mapsswe": matched_pairs(one, other).p_value}
+
+
+def _to_plain(found: Comparison) -> dict[str, Any]:
+    interval = None if found.interval is None else [found.interval.low, found.interval.high]
     return {"effect": found.effect, "interval": interval, "p": found.p_value}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 import numpy as np
 
 from decoding.corpus.outcomes import Done, Failure, Segment
-from decoding.corpus.table import Layout, Results, Table, Totals
+from decoding.corpus.table import Results, SumsLayout, Table, Totals
 from decoding.extraction.corpus_oracle import (
     FrontCandidates,
     candidates,
@@ -17,7 +17,7 @@ from decoding.extraction.corpus_oracle import (
     find_list_front,
     join_lists,
 )
-from decoding.extraction.oracle import Oracle, search_oracles
+from decoding.extraction.oracle_search import Oracle, search_oracles
 from decoding.extraction.ranking import Sentences, rank_places
 from decoding.extraction.search import SEARCH, Search, SearchOptions
 from decoding.tasks.segments import is_unscored, make_evaluators, references_of, space_size
@@ -250,11 +250,13 @@ class ChoicesTask:
         )
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> SumsLayout:
         """What the sums are."""
         counts = ["arcs", "unscored", *_SHAPES]
         ways = [str(way) for way in self.ways]
-        return Layout(self.metrics, (*counts, *(f"unproven {way}" for way in ways)), tuple(ways))
+        return SumsLayout(
+            self.metrics, (*counts, *(f"unproven {way}" for way in ways)), tuple(ways)
+        )
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return what is chosen of each segment; of corpus oracles, what there is to choose."""
@@ -507,7 +509,7 @@ class _Batch:
         evidence: Sequence[Evidence] | None = None,
     ) -> list[Sequence[Consensus]]:
         """Decide by minimum Bayes risk."""
-        from decoding.minimum_risk.mbr import decide_batch
+        from decoding.minimum_risk.decisions import decide_batch
 
         # evidence has its scale already
         scale = self.task.scale if evidence is None else 1.0

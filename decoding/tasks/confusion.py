@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from decoding.corpus.outcomes import Segment
-from decoding.corpus.table import Layout, Table, Totals
+from decoding.corpus.table import SumsLayout, Table, Totals
 from decoding.minimum_risk.confusion_network import ConfidentWord, ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, edit, edit_batch
 from lattices.errors import OptionError, SpaceError
@@ -159,9 +159,9 @@ class ConfusionTask:
         return self.sentences
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> SumsLayout:
         """What the sums are."""
-        return Layout((), ("words", "expected_edits"), ())
+        return SumsLayout((), ("words", "expected_edits"), ())
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return the network of each segment."""

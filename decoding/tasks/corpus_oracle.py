@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from decoding.corpus.outcomes import Done, Failure, Segment
-from decoding.corpus.table import Layout, Results, Table, Totals
+from decoding.corpus.table import Results, SumsLayout, Table, Totals
 from decoding.extraction.corpus_oracle import candidates, choose, sum_rows
 from decoding.extraction.corpus_selection import CorpusChoice
 from decoding.extraction.results import OracleBatch, score_hypothesis
@@ -49,9 +49,9 @@ class CandidatesTask:
     search: Search = SEARCH
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> SumsLayout:
         """What the sums are."""
-        return Layout(self.metrics, COUNTS, KINDS)
+        return SumsLayout(self.metrics, COUNTS, KINDS)
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return the candidates of each segment."""

@@ -8,9 +8,9 @@ from itertools import chain
 from typing import Any, cast
 
 from decoding.corpus.outcomes import Segment
-from decoding.corpus.table import Layout, Table, Totals
+from decoding.corpus.table import SumsLayout, Table, Totals
 from decoding.extraction.best_of import expected_stats
-from decoding.extraction.oracle import Oracle, density_curve, oracle_at
+from decoding.extraction.oracle_search import Oracle, density_curve, oracle_at
 from decoding.extraction.search import SEARCH, Search
 from decoding.tasks.segments import is_unscored, make_evaluators, references_of, score_rows
 from fstmetrics import Evaluator, Metric
@@ -57,11 +57,11 @@ class CurveTask:
         return self.at or self.densities
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> SumsLayout:
         """What the sums are; a kind of statistics is a point of the curve."""
         names = tuple(map(str, self.points))
         sizes = tuple(f"size at {name}" for name in names)
-        return Layout(self.metrics, ("decomposing", "unscored", "words", *sizes), names)
+        return SumsLayout(self.metrics, ("decomposing", "unscored", "words", *sizes), names)
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return the points of each segment."""
@@ -73,8 +73,8 @@ class CurveTask:
         rows: list[list[Any]]
         if self.random:
             expected = [
-                expected_stats(space, judges, self.at)
-                for space, *judges in zip(spaces, first, *others, strict=True)
+                expected_stats(space, matching, self.at)
+                for space, *matching in zip(spaces, first, *others, strict=True)
             ]
             rows = [
                 [[each[metric][number] for each in expected] for number in numbers]

@@ -44,7 +44,9 @@ class InfoTask:
             for space in (segment.space for segment in segments)
         ]
         words = [
-            frozenset(segment.space.vocabulary.decode(np.unique(_used(segment.space)).tolist()))
+            frozenset(
+                segment.space.vocabulary.decode(np.unique(_keep_used(segment.space)).tolist())
+            )
             for segment in segments
         ]
         columns: dict[str, list[Any]] = {
@@ -57,7 +59,7 @@ class InfoTask:
         return Table(ids, columns, about={"kind": kinds, "words": words, "unscored": unscored})
 
 
-def _used(space: Lattice | Forest | NBest) -> Any:
+def _keep_used(space: Lattice | Forest | NBest) -> Any:
     return space.symbol[space.symbol > 0] if isinstance(space, Forest) else space.label
 
 

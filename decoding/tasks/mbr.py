@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decoding.corpus.outcomes import Segment
-from decoding.corpus.table import Layout, Table, Totals
-from decoding.extraction.oracle import oracle
+from decoding.corpus.table import SumsLayout, Table, Totals
+from decoding.extraction.oracle_search import oracle
 from decoding.tasks.segments import Scored, is_unscored, space_size
 from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import can_search, decomposes
@@ -80,10 +80,10 @@ class MBRTask:
     calibration: Calibration | None = None
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> SumsLayout:
         """What the sums are."""
         counts = ("results", "exact", "arcs", "unscored", "decomposing")
-        return Layout(self.metrics, counts, ("mbr", "one_best", "own_oracle"))
+        return SumsLayout(self.metrics, counts, ("mbr", "one_best", "own_oracle"))
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return what is chosen for each segment."""
@@ -145,7 +145,7 @@ class MBRTask:
 
     def _choose(self, segments: Sequence[Segment]) -> list[Sequence[Consensus]]:
         """Return what is chosen for each segment, best first."""
-        from decoding.minimum_risk.mbr import METHODS, decide_batch
+        from decoding.minimum_risk.decisions import METHODS, decide_batch
         from decoding.minimum_risk.method import Method
 
         method = self.method

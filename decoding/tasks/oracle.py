@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decoding.corpus.outcomes import Segment
-from decoding.corpus.table import Layout, Table, Totals
-from decoding.extraction.oracle import rank_oracles, search_oracles
+from decoding.corpus.table import SumsLayout, Table, Totals
+from decoding.extraction.oracle_search import rank_oracles, search_oracles
 from decoding.extraction.results import OracleBatch
 from decoding.extraction.search import SEARCH, Search
 from decoding.tasks.segments import (
@@ -73,9 +73,9 @@ class OracleTask:
     search: Search = SEARCH
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> SumsLayout:
         """What the sums are."""
-        return Layout(self.metrics, COUNTS, KINDS)
+        return SumsLayout(self.metrics, COUNTS, KINDS)
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return the oracles of each segment, and what the model's own best scores."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from decoding.corpus.outcomes import Segment
-from decoding.corpus.table import Layout, Table, Totals
+from decoding.corpus.table import SumsLayout, Table, Totals
 from decoding.corpus.transforms import Rescored, list_unweighted
 from decoding.tasks.segments import Scored, is_unscored
 from fstmetrics import Metric
@@ -38,9 +38,9 @@ class RescoreTask:
     references: References | None = None
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> SumsLayout:
         """What the sums are."""
-        return Layout(self.metrics, ("size", "unscored"), ("rescored", "file"))
+        return SumsLayout(self.metrics, ("size", "unscored"), ("rescored", "file"))
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return what the model says about each segment."""

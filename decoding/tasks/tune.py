@@ -131,14 +131,14 @@ class WeightGrid:
         weighted = self.axes[:-1] if scales else self.axes
         spaces: Iterable[Space] = [space]
         if weighted:
-            spaces = self._reweighted(space, weighted)
+            spaces = self._reweight(space, weighted)
         if not scales:
             return [best_words(each) for each in spaces]
-        from decoding.minimum_risk.mbr import mbr
+        from decoding.minimum_risk.decisions import mbr
 
         return [mbr(each, self.metric, scale=scale).tokens for each in spaces for scale in scales]
 
-    def _reweighted(self, space: Space, axes: Sequence[Axis]) -> Iterable[Space]:
+    def _reweight(self, space: Space, axes: Sequence[Axis]) -> Iterable[Space]:
         """Return the space under the weights of each point."""
         known = {axis.feature for axis in axes} | (self.base or {}).keys()
         base = dict(self.base or {})

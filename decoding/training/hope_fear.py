@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from decoding.extraction.oracle import find_oracles, rank_oracles
+from decoding.extraction.oracle_search import find_oracles, rank_oracles
 from decoding.extraction.results import Oracle, score_hypothesis
 from decoding.extraction.search import Search, SearchOptions
 from fstmetrics import Evaluator
@@ -156,8 +156,8 @@ def hope_fears(
         else:
             graphs[place] = space
     if graphs:
-        judges = [evaluators[place] for place in graphs]
-        of_graphs = _search_graphs(list(graphs.values()), judges, scale, limits)
+        graph_evaluators = [evaluators[place] for place in graphs]
+        of_graphs = _search_graphs(list(graphs.values()), graph_evaluators, scale, limits)
         found.update(zip(graphs, of_graphs, strict=True))
     return [found[place] for place in range(len(spaces))]
 

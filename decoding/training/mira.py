@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from decoding.extraction.oracle import find_oracles, rank_oracles
+from decoding.extraction.oracle_search import find_oracles, rank_oracles
 from decoding.training.hope_fear import HopeFear, find_first_best, hope_fears
 from decoding.training.margin_updates import Constraint, constraint, margin
 from decoding.training.online import Constraints, OnlineLearner, highest_entries
@@ -207,9 +207,9 @@ class MIRA(OnlineLearner):
         """Return that hope should beat its rivals."""
         if self.fears > 1:
             return self._search_fears(corpus, graphs)
-        judges = [corpus.evaluator(place) for place in graphs]
+        evaluators = [corpus.evaluator(place) for place in graphs]
         pairs = hope_fears(
-            list(graphs.values()), judges,
+            list(graphs.values()), evaluators,
             scale=self.scale, budget=self.budget, memory=self.memory, workers=self.workers,
         )  # fmt: skip
         up = corpus.metric.higher_is_better
@@ -222,19 +222,21 @@ class MIRA(OnlineLearner):
         self, corpus: LearnerCorpus, spaces: dict[int, Lattice | Forest]
     ) -> dict[int, Constraints]:
         """Return the same with several fears each."""
-        judges = [corpus.evaluator(place) for place in spaces]
+        evaluators = [corpus.evaluator(place) for place in spaces]
         model_weight = 1.0 / self.scale
-        hopes = find_oracles(list(spaces.values()), judges, self.search, model_weight=model_weight)
+        hopes = find_oracles(
+            list(spaces.values()), evaluators, self.search, model_weight=model_weight
+        )
 
         def fears(place: int) -> tuple[list[Constraint], bool]:
-            space, judge, hope = spaces[place], corpus.evaluator(place), found[place]
+            space, evaluator, hope = spaces[place], corpus.evaluator(place), found[place]
             rivals = rank_oracles(
-                space, judge, self.fears, self.search, worst=True, model_weight=-model_weight
+                space, evaluator, self.fears, self.search, worst=True, model_weight=-model_weight
             )
             scored = [(rival.hypothesis, rival.score) for rival in rivals]
             if self.against_best:
                 liked = best(space)
-                scored.append((liked, judge.score(liked.tokens)))
+                scored.append((liked, evaluator.score(liked.tokens)))
             constraints = [
                 constraint(hope.hypothesis, each, self.gain(corpus, hope.score, score))
                 for each, score in scored

@@ -62,18 +62,18 @@ def minimise(
 
     options = {"maxiter": most_iterations, "maxcor": 10, "ftol": 1e-9, "gtol": 1e-7}
 
-    def regularised(x: FloatColumn) -> tuple[float, FloatColumn]:
+    def regularise(x: FloatColumn) -> tuple[float, FloatColumn]:
         value, gradient = loss(x)
         return value + 0.5 * l2 * float(x @ x), gradient + l2 * x
 
     if not l1:
-        found = minimize(regularised, start, jac=True, method="L-BFGS-B", options=options)
+        found = minimize(regularise, start, jac=True, method="L-BFGS-B", options=options)
         return Minimum(np.asarray(found.x), float(found.fun), int(found.nfev))
 
     size = len(start)
 
     def split(both: FloatColumn) -> tuple[float, FloatColumn]:
-        value, gradient = regularised(both[:size] - both[size:])
+        value, gradient = regularise(both[:size] - both[size:])
         return value + l1 * float(both.sum()), np.concatenate((gradient + l1, l1 - gradient))
 
     found = minimize(

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar
 
-from decoding.extraction.oracle import find_oracles, rank_oracles
+from decoding.extraction.oracle_search import find_oracles, rank_oracles
 from decoding.extraction.results import Oracle, score_hypothesis
 from decoding.training.hope_fear import HopeFear, find_first_best
 from decoding.training.margin_updates import Constraint, constraint
@@ -137,11 +137,11 @@ class Perceptron(OnlineLearner):
         """Return what to move away from, one sentence for each lattice or forest."""
 
         def rival(place: int) -> Oracle:
-            space, judge = graphs[place], corpus.evaluator(place)
+            space, evaluator = graphs[place], corpus.evaluator(place)
             if self.against == "best":
-                return score_hypothesis(best(space), judge, True, "model")
+                return score_hypothesis(best(space), evaluator, True, "model")
             return rank_oracles(
-                space, judge, 1, self.search, worst=True, model_weight=-1.0 / self.scale
+                space, evaluator, 1, self.search, worst=True, model_weight=-1.0 / self.scale
             )[0]
 
         with ThreadPoolExecutor(self.workers) as pool:

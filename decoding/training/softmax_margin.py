@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from decoding.extraction.oracle import find_oracles
+from decoding.extraction.oracle_search import find_oracles
 from decoding.extraction.search import Search
 from decoding.training.envelope import feature_rows
 from decoding.training.hope_fear import find_first_best
@@ -70,7 +70,7 @@ class MarginTerms:
         scores = rows @ weights
         bounds = np.cumsum([0, *(self._graphs[place].slots for place in places)]).tolist()
 
-        def expected(part: tuple[int, tuple[int, int]]) -> tuple[float, FloatColumn]:
+        def expect(part: tuple[int, tuple[int, int]]) -> tuple[float, FloatColumn]:
             place, (begin, end) = part
             found = expectation(
                 self._graphs[place], floats(scores[begin:end]), tilt=-self._sign * self._scale
@@ -79,10 +79,10 @@ class MarginTerms:
 
         parts = list(zip(places, pairwise(bounds), strict=True))
         if self._workers == 1:
-            results = [expected(part) for part in parts]
+            results = [expect(part) for part in parts]
         else:
             with ThreadPoolExecutor(self._workers) as pool:
-                results = list(pool.map(expected, parts))
+                results = list(pool.map(expect, parts))
         gradient = columns @ np.concatenate([count for _, count in results])
         value = sum(total for total, _ in results)
         for place in places:

@@ -87,12 +87,12 @@ class Normalised(Summable):
         """The normalisers, which do not look at one sentence twice."""
 
         @lru_cache(maxsize=1 << 16)
-        def known(words: Words) -> Words:
+        def normalise_words(words: Words) -> Words:
             for normaliser in self.normalisers:
                 words = normaliser.sentence(words)
             return words
 
-        return known
+        return normalise_words
 
     def require(self) -> None:
         """Import and open what the metric and the normalisers need."""

@@ -36,13 +36,13 @@ def grouping(by: str) -> Callable[[str], str]:
             f"expression ({problem})"
         ) from None
 
-    def matched(id: str) -> str:
+    def match_id(id: str) -> str:
         found = pattern.search(id)
         if found is None:
             return OTHERS
         return (found[1] if pattern.groups else found[0]) or OTHERS
 
-    return matched
+    return match_id
 
 
 def _speaker(id: str) -> str:
@@ -67,12 +67,12 @@ def _group_by_file(path: str) -> Callable[[str], str]:
             if groups.setdefault(id, words[-1]) != words[-1]:
                 raise FormatError(f"a second group of {id!r}", name, number)
 
-    def looked_up(id: str) -> str:
+    def look_up(id: str) -> str:
         if id not in groups:
             raise OptionError(f"{name} has no group for segment {id!r}")
         return groups[id]
 
-    return looked_up
+    return look_up
 
 
 def length_group(words: int) -> str:

@@ -574,14 +574,14 @@ def _kendall_of_rows(one: FloatColumn, other: FloatColumn) -> FloatColumn:
 def _of_scipy(
     name: str,
 ) -> Callable[[FloatColumn, FloatColumn], tuple[float, float]]:
-    def measured(one: FloatColumn, other: FloatColumn) -> tuple[float, float]:
+    def measure(one: FloatColumn, other: FloatColumn) -> tuple[float, float]:
         # a second to import, which who computes no correlation should not wait for
         from scipy import stats
 
         found = getattr(stats, name)(one, other)
         return float(found.statistic), float(found.pvalue)
 
-    return measured
+    return measure
 
 
 METHODS = ("pearson", "spearman", "kendall")

@@ -317,7 +317,7 @@ def _correlate_segments(
     return [*coefficients, replace(agreement, method="kappa")]
 
 
-def _judged_pairs(human: HumanScores, systems: Mapping[str, System]) -> list[Preference]:
+def _find_preferences(human: HumanScores, systems: Mapping[str, System]) -> list[Preference]:
     """Return the judgements of pairs of systems that are there."""
     known = [one for one in human.preferences if one.first in systems and one.second in systems]
     for side in ("first", "second"):
@@ -354,7 +354,7 @@ def _ranking_taus(
 def _correlate_rankings(
     human: HumanScores, systems: Mapping[str, System], given: ResamplingOptions
 ) -> HumanCorrelations:
-    known = _judged_pairs(human, systems)
+    known = _find_preferences(human, systems)
     found = []
     for place, metric in enumerate(next(iter(systems.values())).metrics):
         differences = _ranking_differences(known, systems, place)
@@ -379,7 +379,7 @@ def human_coefficient(
     """
     given: ResamplingOptions = {"samples": 1000, **resampling}
     if human.preferences and human.by_segment:
-        known = _judged_pairs(human, systems)
+        known = _find_preferences(human, systems)
         differences = _ranking_differences(known, systems, place)
         return _ranking_taus(known, differences, ("wmt14",), given)[0]
     entries = [entry for entry in human.entries if entry.system in systems]

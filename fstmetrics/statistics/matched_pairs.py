@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from fstmetrics.alignment.metric import Edit, Operation
 from fstmetrics.alignment.rates import SCLITE
 from fstmetrics.statistics.significance import Comparison, check_alternative
+from lattices.arrays import Array, FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.records import PlainRecord
 
@@ -31,6 +33,33 @@ class SegmentErrors(NamedTuple):
 
     a: int
     b: int
+
+
+class Mistakes(NamedTuple):
+    """The mistakes of many alignments, sentence after sentence, word after word of the references.
+
+    The last place of a sentence is behind its last word.
+    """
+
+    #: how many words are inserted before each place
+    inserted: Array
+    #: whether the word there is wrong
+    missed: Array
+    #: the places of each sentence
+    sizes: Array
+
+    @classmethod
+    def of(cls, alignments: Iterable[Sequence[Edit]]) -> Mistakes:
+        """Return those of the alignments of some sentences."""
+        return cls.join([*chain(*list_mistakes(edits))] for edits in alignments)
+
+    @classmethod
+    def join(cls, sentences: Iterable[Sequence[int]]) -> Mistakes:
+        """Return those of sentences, each a sequence of what is inserted and missed by turns."""
+        rows = list(sentences)
+        both = np.array([*chain(*rows)], dtype=np.int64).reshape(-1, 2)
+        sizes = np.array([len(row) // 2 for row in rows], dtype=np.int64)
+        return cls(both[:, 0], both[:, 1], sizes)
 
 
 def error_segments(
@@ -51,20 +80,26 @@ def error_segments(
     >>> error_segments(one, other)
     [SegmentErrors(a=1, b=0), SegmentErrors(a=1, b=2)]
     """
-    one, other = _list_mistakes(a), _list_mistakes(b)
-    if len(one) != len(other):
+    found = _cut(Mistakes.of([a]), Mistakes.of([b]), buffer)
+    return [SegmentErrors(*each) for each in found.astype(int).tolist()]
+
+
+def _cut(a: Mistakes, b: Mistakes, buffer: int) -> FloatColumn:
+    """Return the errors of both systems in each segment of many sentences, a row each."""
+    if not np.array_equal(a.sizes, b.sizes):
         raise OptionError("the systems are aligned to different references; mapsswe takes one")
-    found: list[SegmentErrors] = []
-    wrong_a = wrong_b = right = 0
-    for (inserted_a, missed_a), (inserted_b, missed_b) in zip(one, other, strict=True):
-        if inserted_a or inserted_b:
-            right = 0
-        right = 0 if missed_a or missed_b else right + 1
-        wrong_a, wrong_b = wrong_a + inserted_a + missed_a, wrong_b + inserted_b + missed_b
-        if right >= buffer and wrong_a + wrong_b:
-            found.append(SegmentErrors(wrong_a, wrong_b))
-            wrong_a = wrong_b = 0
-    return [*found, SegmentErrors(wrong_a, wrong_b)] if wrong_a + wrong_b else found
+    place, last = np.arange(a.sizes.sum()), np.cumsum(a.sizes) - 1
+    # a run of words that both have right begins behind a wrong word, with one before which
+    # something is inserted, and with the sentence
+    runs = np.where(a.inserted + b.inserted > 0, place, 0)
+    runs[last + 1 - a.sizes] = last + 1 - a.sizes
+    runs = np.maximum.accumulate(np.where(a.missed + b.missed > 0, place + 1, runs))
+    ends = place + 1 - runs >= buffer
+    ends[last] = True
+    segment: Array = np.cumsum(ends) - ends
+    wrong = [np.bincount(segment, each.inserted + each.missed) for each in (a, b)]
+    rows = np.stack(wrong, axis=1)
+    return floats(rows[rows.sum(axis=1) > 0])
 
 
 def prefer_insertions(edits: Sequence[Edit]) -> tuple[Edit, ...]:
@@ -82,8 +117,8 @@ def prefer_insertions(edits: Sequence[Edit]) -> tuple[Edit, ...]:
     )
 
 
-def _list_mistakes(edits: Sequence[Edit]) -> list[tuple[int, int]]:
-    """Return of each reference word what is inserted before it, and whether it is wrong.
+def list_mistakes(edits: Sequence[Edit]) -> list[tuple[int, int]]:
+    """Return of each reference word how many are inserted before it, and whether it is wrong.
 
     At the end stands what is inserted behind the last.
     """
@@ -135,8 +170,8 @@ class MatchedPairs(PlainRecord):
 
 
 def matched_pairs(
-    a: Iterable[Sequence[Edit]],
-    b: Iterable[Sequence[Edit]],
+    a: Mistakes | Iterable[Sequence[Edit]],
+    b: Mistakes | Iterable[Sequence[Edit]],
     *,
     buffer: int = BUFFER,
     alternative: str = "two-sided",
@@ -153,7 +188,7 @@ def matched_pairs(
     ----------
     a, b
         Alignments of the system and of the baseline, sentence by sentence, as ``edits`` of a
-        judgement has them.
+        judgement has them, or their :class:`Mistakes`.
     buffer
         How many words both have to have right between two segments.
     alternative : {"two-sided", "better", "worse"}
@@ -177,8 +212,9 @@ def matched_pairs(
     check_alternative(alternative)
     if buffer < 1:
         raise OptionError(f"buffer={buffer}, expected 1 or more words")
-    pairs = [each for two in zip(a, b, strict=True) for each in error_segments(*two, buffer)]
-    difference = np.array([each.a - each.b for each in pairs], dtype=np.float64)
+    one, other = (each if isinstance(each, Mistakes) else Mistakes.of(each) for each in (a, b))
+    errors = _cut(one, other, buffer)
+    difference = errors[:, 0] - errors[:, 1]
     count = len(difference)
     mean = float(difference.mean()) if count else 0.0
     deviation = float(difference.std(ddof=1)) if count > 1 else 0.0

@@ -7,6 +7,7 @@ comparison ``a`` is the system and ``b`` the baseline, over the same segments in
 ============================  ==================================================================
 :func:`bootstrap`             confidence interval of one system
 :func:`paired_bootstrap`      interval and p-value of a difference (Koehn 2004)
+:func:`paired_bootstraps`     the same of all pairs of several systems
 :func:`randomization`         p-value of a difference (Noreen 1989, Riezler and Maxwell 2005)
 :func:`sign_test`             p-value from the signs of segment differences
 :func:`substitution_test`     the sign test of Collins et al. 2005, which BLEU breaks
@@ -18,9 +19,10 @@ P-values are of one comparison; who makes many must expect some to look signific
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -469,29 +471,72 @@ def paired_bootstrap(
     >>> result.wins / result.samples
     0.991
     """
-    one, other = check_pair(metric, stats_a, stats_b)
+    both = check_pair(metric, stats_a, stats_b)
     check_alternative(alternative)
     how = Resampling.of("paired_bootstrap", resampling)
-    sums = how.sums(np.hstack((one, other)))
-    columns = one.shape[1]
-    better = qualities_of(metric, sums[:, :columns]) - qualities_of(metric, sums[:, columns:])
-    scores = _corpus_scores(metric, one, other)
-    rounding = ROUNDING * max(map(abs, scores))
-    effect = scores[0] - scores[1]
-    gain = quality(metric, effect)
-    wins = int(np.count_nonzero(better > rounding))
-    losses = int(np.count_nonzero(better < -rounding))
-    return Comparison(
-        effect,
-        exceedance(better - better.mean(), gain, alternative, rounding),
-        "bootstrap",
-        alternative,
-        how.samples,
-        percentiles(better if metric.higher_is_better else -better, how.level),
-        wins,
-        losses,
-        how.samples - wins - losses,
-    )
+    (found,) = _compare_pairs(metric, both, alternative, how).values()
+    return found
+
+
+def paired_bootstraps(
+    metric: Metric, stats: Sequence[FloatColumn], **resampling: Unpack[ResamplingOptions]
+) -> dict[tuple[int, int], Comparison]:
+    """Compare each of several systems with all that come after it, on the same resamples.
+
+    The numbers are those of :func:`paired_bootstrap`, two-sided, pair by pair; the resamples are
+    drawn once. Cost: ``samples * (segments + systems ** 2)``.
+
+    Parameters
+    ----------
+    metric
+        What scores.
+    stats
+        Of each system one row of statistics a segment, the same segments in the same order.
+    **resampling
+        As of :func:`paired_bootstrap`.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER, corpus_stats
+    >>> references = [["the cat"], ["sat down"], ["on the mat"]] * 20
+    >>> texts = [["a cat", "sat", "on the mat"], ["the cat", "sat down", "on mat"], ["a"] * 3]
+    >>> stats = [corpus_stats(WER(), each * 20, references) for each in texts]
+    >>> found = paired_bootstraps(WER(), stats)
+    >>> list(found), found[0, 1] == paired_bootstrap(WER(), *stats[:2])
+    ([(0, 1), (0, 2), (1, 2)], True)
+    """
+    rows = [check_pair(metric, stats[0], each)[1] for each in stats]
+    how = Resampling.of("paired_bootstraps", resampling)
+    return _compare_pairs(metric, rows, "two-sided", how)
+
+
+def _compare_pairs(
+    metric: Metric, stats: Sequence[FloatColumn], alternative: str, how: Resampling
+) -> dict[tuple[int, int], Comparison]:
+    """Return the comparisons of all pairs of matrices of statistics, on the same resamples."""
+    sums = np.split(how.sums(np.hstack(stats)), len(stats), axis=1)
+    qualities = [qualities_of(metric, each) for each in sums]
+    scores = [float(metric.score(each.sum(axis=0))) for each in stats]
+    found = {}
+    for one, other in combinations(range(len(stats)), 2):
+        better = qualities[one] - qualities[other]
+        rounding = ROUNDING * max(abs(scores[one]), abs(scores[other]))
+        effect = scores[one] - scores[other]
+        wins = int(np.count_nonzero(better > rounding))
+        losses = int(np.count_nonzero(better < -rounding))
+        gain = quality(metric, effect)
+        found[one, other] = Comparison(
+            effect,
+            exceedance(better - better.mean(), gain, alternative, rounding),
+            "bootstrap",
+            alternative,
+            how.samples,
+            percentiles(better if metric.higher_is_better else -better, how.level),
+            wins,
+            losses,
+            how.samples - wins - losses,
+        )
+    return found
 
 
 @takes(trials=WHOLE)

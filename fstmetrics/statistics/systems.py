@@ -290,22 +290,26 @@ def sclite_aligner(metric: Metric) -> Metric:
     return SCLITE if is_word_error(metric) else metric
 
 
+def align_as_sclite(
+    metric: Metric, words: Sequence[str], references: Sequence[Reference]
+) -> tuple[Edit, ...]:
+    """Return the alignment of a sentence that sclite has, in the place of one under a metric."""
+    evaluator = sclite_aligner(metric).against(references)
+    judge = abilities_of(evaluator).judge
+    if judge is None:
+        raise OptionError(f"{metric} aligns no words, which matched pairs are made of")
+    return prefer_insertions(judge(evaluator, words).edits)
+
+
 def _align_pairs(
     one: System, other: System, metric: Metric
 ) -> tuple[list[Sequence[Edit]], list[Sequence[Edit]]]:
     """Return the alignments of both systems, segment by segment, as sclite aligns."""
-    aligner = sclite_aligner(metric)
-
-    def align(system: System, id: str) -> Sequence[Edit]:
-        words, references = system.sentences[id]
-        evaluator = aligner.against(references)
-        judge = abilities_of(evaluator).judge
-        if judge is None:
-            raise OptionError(f"{metric} aligns no words, which matched pairs are made of")
-        return prefer_insertions(judge(evaluator, words).edits)
-
     ids = list(other.sentences)
-    return [align(one, id) for id in ids], [align(other, id) for id in ids]
+    return (
+        [align_as_sclite(metric, *one.sentences[id]) for id in ids],
+        [align_as_sclite(metric, *other.sentences[id]) for id in ids],
+    )
 
 
 def describe_layout(references: References) -> str:

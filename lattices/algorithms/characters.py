@@ -152,11 +152,11 @@ def to_pieces(
     labels = space.symbol if isinstance(space, Forest) else space.label
     spelling = _spelling(labels, space.vocabulary, pieces, spell, between)
     if isinstance(space, Forest):
-        return _spelt_forest(space, pieces, spelling)
-    return _spelt_lattice(space, pieces, spelling)
+        return _spell_forest(space, pieces, spelling)
+    return _spell_lattice(space, pieces, spelling)
 
 
-def _spelt_lattice(
+def _spell_lattice(
     lattice: Lattice, characters: Vocabulary, spelling: _Spelling
 ) -> CharacterLattice:
     src, dst, label, origin, state = _native.character_arcs(lattice.columns, *spelling)
@@ -184,7 +184,7 @@ def _spelt_lattice(
     return CharacterLattice(result, origin)
 
 
-def _spelt_forest(forest: Forest, characters: Vocabulary, spelling: _Spelling) -> CharacterForest:
+def _spell_forest(forest: Forest, characters: Vocabulary, spelling: _Spelling) -> CharacterForest:
     columns, origin = _native.character_edges(forest.columns, *spelling)
     result = Forest(
         vocabulary=characters,

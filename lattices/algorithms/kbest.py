@@ -152,13 +152,13 @@ def k_best_paths(space: Lattice | Forest, k: int, distinct: bool = False) -> Pat
     >>> k_best_paths(forest, 5).arcs.tolist()
     [2, 0, 2, 1]
     """
-    most = _checked_count(k)
+    most = _check_count(k)
     if isinstance(space, Lattice):
         return check_paths(space, _native.k_best_paths(space.columns, most, bool(distinct)))
     return Paths(*map(ints, _native.k_best_derivations(space.columns, most, bool(distinct))))
 
 
-def _checked_count(k: int) -> int:
+def _check_count(k: int) -> int:
     if index(k) < 1:
         raise OptionError(f"k is {k}, expected at least 1")
     return min(index(k), _MOST)
@@ -174,7 +174,7 @@ def k_best_lists(
     lattices = [space for space in spaces if isinstance(space, Lattice)]
     label, offset, score, sizes, features, finite = _native.k_best_lists(
         [(each.columns, each.feature_columns) for each in lattices],
-        _checked_count(k),
+        _check_count(k),
         bool(distinct),
         workers,
     )

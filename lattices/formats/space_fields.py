@@ -126,10 +126,10 @@ def fields_of(
     ``label`` are numbers of its vocabulary, ``symbol`` in a forest; the three columns of a matrix
     are one, ``features`` or ``final_features``, perhaps not in order.
     """
-    return known_fields(space, losses, keys) | column_fields(space)
+    return collect_fields(space, losses, keys) | column_fields(space)
 
 
-def known_fields(
+def collect_fields(
     space: Space, losses: Unsupported, keys: Container[str] | None = None
 ) -> dict[str, Any]:
     """Return the fields that are no columns of arcs, edges, entries or words."""

@@ -11,7 +11,7 @@ from lattices.formats.arrow.schema import (
     BATCH_ROWS,
     Numbering,
     cut_into_batches,
-    numbered_batch,
+    number_batch,
     pyarrow,
     row_of,
     table_schema,
@@ -50,7 +50,7 @@ def to_arrow(spaces: Iterable[Space]) -> Any:
     numbering = Numbering()
     losses = Unsupported("an Arrow table")
     rows = (row_of(space, losses) for space in spaces)
-    batches = [numbered_batch(piece, numbering) for piece in cut_into_batches(rows)]
+    batches = [number_batch(piece, numbering) for piece in cut_into_batches(rows)]
     return pyarrow().Table.from_batches(numbering.name_words(batches), table_schema())
 
 

@@ -75,7 +75,7 @@ def takes(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
         called = function.__name__
 
         @wraps(function)
-        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        def check_and_call(*args: P.args, **kwargs: P.kwargs) -> R:
             for place, name, kind in checks:
                 if place < len(args):
                     kind.check(called, name, args[place])
@@ -83,7 +83,7 @@ def takes(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
                     kind.check(called, name, kwargs[name])
             return function(*args, **kwargs)
 
-        return checked
+        return check_and_call
 
     return decorate
 

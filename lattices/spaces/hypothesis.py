@@ -23,7 +23,7 @@ class Deferred:
     _deferred: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
-    def deferred(cls: type[D], later: tuple[Any, ...], **fields: Any) -> D:
+    def defer(cls: type[D], later: tuple[Any, ...], **fields: Any) -> D:
         """Return an object most of whose fields are still in the table."""
         made = object.__new__(cls)
         put = object.__setattr__

@@ -87,7 +87,7 @@ def _print_utterances(
     lattices: list[Lattice], references: list[str], width: int, colour: bool
 ) -> None:
     from decoding.cli.tables import percent, side_by_side
-    from decoding.extraction.oracle import oracles
+    from decoding.extraction.oracle_search import oracles
     from fstmetrics import WER
     from lattices.algorithms import best_words
 
@@ -112,7 +112,7 @@ def _print_corpus(
 ) -> float:
     """Print corpus scores, each with the oracles of its own metric; return seconds a search."""
     from decoding.cli.tables import percent, table
-    from decoding.extraction.oracle import oracles
+    from decoding.extraction.oracle_search import oracles
     from fstmetrics import corpus_score
     from lattices.algorithms import best_words
 

@@ -186,7 +186,7 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
     with ExitStack() as stack:
         beside = stack.enter_context(open_output(arguments.matrix)) if arguments.matrix else None
 
-        def watched(outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+        def watch(outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
             return _watch(outcomes, arguments, task.systems, beside)
 
         summary = write_results(
@@ -203,7 +203,7 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
                 "options": options,
             },
             done="decoded",
-            watch=watched if beside or task.systems else iter,
+            watch=watch if beside or task.systems else iter,
             conclude=lambda totals: {**task.summary(totals), **settings},
         )
     if not arguments.quiet:
@@ -259,15 +259,15 @@ def _add_cache(arguments: argparse.Namespace, metrics: Sequence[Metric]) -> tupl
 
     utilities: list[Utility] = []
 
-    def cached(metric: Metric) -> Metric:
+    def add_cache(metric: Metric) -> Metric:
         if isinstance(metric, Normalised):
-            return replace(metric, metric=cached(metric.metric))
+            return replace(metric, metric=add_cache(metric.metric))
         if isinstance(metric, Utility):
             metric = replace(metric, cache=arguments.cache or metric.cache)
             utilities.append(metric)
         return metric
 
-    found = tuple(map(cached, metrics))
+    found = tuple(map(add_cache, metrics))
     if arguments.cache and not utilities:
         arguments.parser.error(
             "--cache is for scores of python:MODULE:FUNCTION, and no --metric is one"
@@ -282,7 +282,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     The method is left with its name alone.
     """
     from decoding.minimum_risk import METHODS
-    from decoding.minimum_risk.mbr import explain_unknown_option
+    from decoding.minimum_risk.decisions import explain_unknown_option
     from lattices.errors import argument
     from lattices.options import option_fields, read_options, split_named
 
@@ -310,7 +310,7 @@ def _method_with_options(arguments: argparse.Namespace) -> str:
 
 def _check_method(arguments: argparse.Namespace, options: dict[str, Any]) -> str | Method:
     """Return the method with its options, or auto; refuse others before any file is read."""
-    from decoding.minimum_risk.mbr import explain_unknown_option, method_with
+    from decoding.minimum_risk.decisions import explain_unknown_option, method_with
 
     method = method_with(_method_with_options(arguments), options)
     if arguments.evidence and not method.takes_evidence:

@@ -62,7 +62,7 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    from decoding.cli.output.choices import choice_panels, choices_report
+    from decoding.cli.output.choice_table import choice_panels, choices_report
     from decoding.plots import line_plots
     from decoding.tasks.choices import BUDGET, KINDS, ChoicesTask, Comparing
 

@@ -132,19 +132,19 @@ def char_bleu_panels(found: Sequence[Equivalents]) -> list[Panel]:
 _COEFFICIENTS = {"pearson": "Pearson", "wmt14": "tau"}
 
 
-def _resampled(sweep: SystemsSweep) -> str:
+def _describe_resampling(sweep: SystemsSweep) -> str:
     return "systems" if sweep.coefficient == "pearson" else "segments"
 
 
 def _sweep_resampling(sweep: SystemsSweep, arguments: argparse.Namespace) -> str:
-    of = _resampled(sweep)
+    of = _describe_resampling(sweep)
     return resampling_note(arguments.samples, arguments.seed, arguments.level, of)
 
 
 def sweep_report(sweep: SystemsSweep, arguments: argparse.Namespace) -> Report:
     """Return a sweep, one row a value."""
-    judged = bool(sweep.coefficient)
-    name = [_COEFFICIENTS[sweep.coefficient]] if judged else []
+    correlated = bool(sweep.coefficient)
+    name = [_COEFFICIENTS[sweep.coefficient]] if correlated else []
     header = [sweep.option, *name, *short_names(sweep.systems)]
     rows = []
     for point in sweep.points:
@@ -152,7 +152,7 @@ def sweep_report(sweep: SystemsSweep, arguments: argparse.Namespace) -> Report:
         scores = [f"{score:.4f}" for score in point.scores]
         rows.append([f"{point.value:g}", *correlation, *scores])
     notes = [f"the first row is of {sweep.points[0].metric}"]
-    if judged:
+    if correlated:
         notes.append(_sweep_resampling(sweep, arguments))
     return Report(
         header,
@@ -160,15 +160,15 @@ def sweep_report(sweep: SystemsSweep, arguments: argparse.Namespace) -> Report:
         notes,
         tsv_rows=lambda: _sweep_rows(sweep),
         content=lambda: _sweep_content(sweep, arguments),
-        left=(1,) if judged else (),
+        left=(1,) if correlated else (),
     )
 
 
 def _sweep_rows(sweep: SystemsSweep) -> list[list[str]]:
     """Return one row for each value and system, the correlation of the value with each."""
     said = ["human"] if sweep.human is not None else []
-    judged = [*said, sweep.coefficient, "low", "high"] if sweep.coefficient else []
-    rows = [["metric", "option", "value", "system", "score", *judged]]
+    correlated = [*said, sweep.coefficient, "low", "high"] if sweep.coefficient else []
+    rows = [["metric", "option", "value", "system", "score", *correlated]]
     for point in sweep.points:
         found = point.correlation
         for place, (system, score) in enumerate(zip(sweep.systems, point.scores, strict=True)):
@@ -205,7 +205,7 @@ def _sweep_content(sweep: SystemsSweep, arguments: argparse.Namespace) -> dict[s
         whole["human"] = dict(zip(sweep.systems, sweep.human, strict=True))
     if sweep.coefficient:
         whole["resampling"] = {
-            "of": _resampled(sweep),
+            "of": _describe_resampling(sweep),
             "samples": arguments.samples,
             "seed": arguments.seed,
             "level": arguments.level,
@@ -295,7 +295,7 @@ def grid_panels(
     """Return a curve over the first option for each value of the second."""
     first = sweeps[0]
     name = str(first.metric).partition(":")[0]
-    judged = bool(first.coefficient)
+    correlated = bool(first.coefficient)
     curves = [
         Curve(
             f"{option}={value:g}",
@@ -306,7 +306,7 @@ def grid_panels(
         )
         for value, sweep in zip(values, sweeps, strict=True)
     ]
-    title, upwards = (f"{name} and people", _upwards(first)) if judged else (name, name)
+    title, upwards = (f"{name} and people", _upwards(first)) if correlated else (name, name)
     places = [point.value for point in first.points]
     return [Panel(title, first.option, upwards, places, curves)]
 
@@ -470,10 +470,11 @@ def ranks_report(found: Sequence[RankedSystem], metrics: Sequence[Metric]) -> Re
 
 def ranks_panel(found: Sequence[RankedSystem], metrics: Sequence[Metric]) -> Panel:
     """Return a line for each system through its ranks, 1 above."""
-    judged = found[0].human_rank is not None
-    columns = [*(["people"] if judged else []), *headings(metrics)[0]]
+    correlated = found[0].human_rank is not None
+    columns = [*(["people"] if correlated else []), *headings(metrics)[0]]
     curves = [
-        Curve(one.system, [*([one.human_rank or 0] if judged else []), *one.ranks]) for one in found
+        Curve(one.system, [*([one.human_rank or 0] if correlated else []), *one.ranks])
+        for one in found
     ]
     places = [*range(len(columns))]
     return Panel("Ranks of systems", "", "rank", places, curves, names=columns)
@@ -487,14 +488,14 @@ def disagreements_report(
 ) -> Report:
     """Return where two metrics disagree; programs get all segments, with their texts."""
     labels, notes = headings(metrics)
-    judged = any(not math.isnan(one.human) for one in found.found)
+    correlated = any(not math.isnan(one.human) for one in found.found)
     rows = []
     for one in found.found:
         system, id = places[one.point]
         row: dict[str, Any] = {"system": system.name, "segment": id}
         for label, score, z in zip(labels, one.scores, one.z, strict=True):
             row |= {label: score, f"{label} z": z}
-        if judged:
+        if correlated:
             row |= {"human z": one.human,
                     "right": "" if one.right is None else labels[one.right]}  # fmt: skip
         rows.append(row)
@@ -512,7 +513,7 @@ def disagreements_report(
             for label, mean, deviation in zip(labels, found.means, found.deviations, strict=True)
         ),
     ]
-    if judged:
+    if correlated:
         right = zip(labels, found.right, strict=True)
         about.append("on the side of people: " + ", ".join(f"{n} {count}" for n, count in right))
     return Report.of_rows(rows, [*about, *notes], shown=shown)

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name in names:
         if names.count(name) > 1:
             arguments.parser.error(f"--add {name} is given twice")
-    from decoding.corpus.features import AddFeatures, FileValues, add_in_order, read_values
+    from decoding.corpus.added_features import AddFeatures, FileValues, add_in_order, read_values
 
     sources = [(name, read_values(source)) for name, source in arguments.add]
     in_order = [

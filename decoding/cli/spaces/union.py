@@ -79,12 +79,12 @@ def _join(arguments: argparse.Namespace, target: Target, shown: Progress) -> int
         shown.done()
         return target.ready(join_spaces(parts))
 
-    def watched() -> Iterator[Done[Ready] | Failure]:
+    def merge_spaces() -> Iterator[Done[Ready] | Failure]:
         yield from prepare_results(merge(inputs), ready)
         # what is said now has a line of its own
         shown.close()
 
-    code = write_outcomes(arguments, target, watched())
+    code = write_outcomes(arguments, target, merge_spaces())
     if incomplete:
         note(f"{incomplete} segments are not in all {len(inputs)} inputs")
     return code

@@ -11,7 +11,7 @@ function ticks(low, high, count) {
 }
 
 /** Curves over a logarithmic axis; each has a name, a class and points [x, y]; levels are dashed. */
-function lineChart({ curves, levels, across, label }) {
+function lineChart({ curves, levels, across, metric, label }) {
   const width = 520, height = 260, left = 52, right = 96, top = 12, bottom = 40;
   const points = curves.flatMap((curve) => curve.points);
   const xs = points.map(([x]) => x), ys = [...points.map(([, y]) => y), ...levels.map(({ at }) => at)];
@@ -20,9 +20,12 @@ function lineChart({ curves, levels, across, label }) {
   const x = (value) => left + ((Math.log(value) - first) / (last - first || 1)) * (width - left - right);
   const y = (value) => top + ((high + pad - value) / (high - low + 2 * pad)) * (height - top - bottom);
   const axis = [];
-  for (const { value, text } of ticks(low - pad, high + pad, 5))
+  const factor = metric.percent ? 100 : 1;
+  for (const { value: shown, text } of ticks(factor * (low - pad), factor * (high + pad), 5)) {
+    const value = shown / factor;
     axis.push(s("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }),
       s("text", { class: "tick", x: left - 8, y: y(value) + 4, "text-anchor": "end" }, text));
+  }
   let free = -Infinity;
   for (const value of new Set(xs)) {
     if (x(value) < free) continue;
@@ -41,7 +44,7 @@ function lineChart({ curves, levels, across, label }) {
     lines.push(s("path", { class: `curve oracle system-${number}`, d: path }));
     for (const [at, value] of curve.points)
       lines.push(s("circle", { class: `point oracle system-${number}`, cx: x(at), cy: y(value), r: 3.5 },
-        s("title", null, `${curve.name}: ${fixed(value)} at ${Math.round(10 * at) / 10}`)));
+        s("title", null, `${curve.name}: ${scoreText(value, metric)} at ${Math.round(10 * at) / 10}`)));
     placeLabel(curve.points.at(-1)[1], curve.name, "oracle", x(curve.points.at(-1)[0]));
   });
   labels.sort((one, other) => one.y - other.y);

@@ -6,11 +6,30 @@ async function unpack(id) {
   return JSON.parse(await new Response(stream).text());
 }
 
+/** The sentences of which there is one in each segment: a kind of a system, with a name. */
+function answersOf({ systems, kinds, comparison }) {
+  const several = ({ scores }) => Object.keys(scores).length > 1;
+  return comparison.answers.map(([system, kind], number) => {
+    const whose = systems.length > 1 || !several(systems[system]) ? systems[system].name : "";
+    const what = several(systems[system]) ? kinds[kind] : "";
+    return { number, system, kind, whose, what, name: [whose, what].filter(Boolean).join(" ") };
+  });
+}
+
+/** The difference of two answers under a metric, from the one that is stored. */
+function differenceOf({ comparison }, metric, one, other) {
+  const effects = comparison.effects[metric];
+  if (one < other) return effects[`${one}-${other}`];
+  const found = effects[`${other}-${one}`];
+  return found && { ...found, effect: -found.effect, interval: found.interval.map((end) => -end).reverse() };
+}
+
 /** The segments of all systems in one table: each has an id and its place in each system. */
 class Segments {
   constructor(report, indexes) {
     this.report = report;
     this.indexes = indexes;
+    this.answers = answersOf(report);
     this.ids = [...indexes[0].ids];
     const rows = new Map(this.ids.map((id, row) => [id, row]));
     this.places = indexes.map(() => []);
@@ -32,6 +51,10 @@ class Segments {
     return this.ids.length;
   }
 
+  get grouped() {
+    return this.indexes.some(({ groups }) => groups.length > 0);
+  }
+
   place(system, row) {
     return this.places[system][row] ?? -1;
   }
@@ -42,15 +65,32 @@ class Segments {
     return [system, this.places[system][row]];
   }
 
-  score(system, kind, metric, row) {
-    const column = this.indexes[system].scores[kind]?.[metric];
+  score({ system, kind }, metric, row) {
+    const column = this.indexes[system].scores[kind][metric];
     const place = this.place(system, row);
     return column && place >= 0 ? column[place] : null;
   }
 
+  /** Words of the reference, substitutions, insertions and deletions; null where there is no answer. */
+  counts({ system, kind }, row) {
+    const place = this.place(system, row);
+    return place < 0 ? null : this.indexes[system].counts[kind].map((column) => column[place]);
+  }
+
+  errors({ system, kind }, row) {
+    const place = this.place(system, row), counts = this.indexes[system].counts[kind];
+    return place < 0 ? null : counts[1][place] + counts[2][place] + counts[3][place];
+  }
+
   reference(row) {
     const [system, place] = this.first(row);
-    return this.indexes[system].texts[2 * place];
+    return this.indexes[system].references[place];
+  }
+
+  /** What a system says, of several kinds of sentences the first. */
+  text(system, row) {
+    const place = this.place(system, row);
+    return place < 0 ? null : this.indexes[system].texts[place];
   }
 
   words(row) {
@@ -64,22 +104,17 @@ class Segments {
     return group.length ? groups[group[place]] : "";
   }
 
-  errors(system, kind, row) {
-    const counts = this.indexes[system].counts[kind];
-    const place = this.place(system, row);
-    return counts && place >= 0 ? counts[1][place] + counts[2][place] + counts[3][place] : 0;
-  }
-
-  /** What is searched, in lower case; made when it is first asked for. */
-  haystack(row) {
-    this.haystacks ??= this.ids.map((id, at) => {
-      const texts = this.indexes.flatMap((index, system) => {
-        const place = this.place(system, at);
-        return place < 0 ? [] : [index.texts[2 * place], index.texts[2 * place + 1]];
-      });
-      return [id, ...texts].join("\n").toLowerCase();
-    });
-    return this.haystacks[row];
+  /** What is searched, in lower case: all there is, or one text; made when it is first asked for. */
+  haystack(scope, row) {
+    this.haystacks ??= new Map();
+    if (!this.haystacks.has(scope)) {
+      const texts = {
+        all: (at) => [this.ids[at], this.reference(at), ...this.indexes.map((_, system) => this.text(system, at) ?? "")].join("\n"),
+        reference: (at) => this.reference(at),
+      };
+      this.haystacks.set(scope, this.ids.map((_, at) => (texts[scope] ?? ((place) => this.text(scope, place) ?? ""))(at).toLowerCase()));
+    }
+    return this.haystacks.get(scope)[row];
   }
 
   /** What is shown of an opened segment by a system; the last few blocks are kept. */

@@ -20,7 +20,12 @@ const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, t
 const byId = (id) => document.getElementById(id);
 
 const fixed = (number, digits = 4) => (number === null || number === undefined ? "–" : number.toFixed(digits));
-const signed = (number) => (number > 0 ? "+" : number < 0 ? "−" : "±") + Math.abs(number).toFixed(4);
+/** A score, in percent where the metric is a rate of errors or of matches. */
+const scoreText = (score, { percent: rate }) =>
+  (rate && score !== null && score !== undefined ? fixed(100 * score, 2) : fixed(score));
+const signedText = (number, metric) =>
+  (number > 0 ? "+" : number < 0 ? "−" : "±") + scoreText(Math.abs(number), metric);
+const headingOf = ({ label, percent: rate }) => (rate ? `${label} %` : label);
 const grouped = (number) => number.toLocaleString("en");
 const percent = (share) => (100 * share).toFixed(share < 0.0995 ? 1 : 0) + " %";
 const plural = (count, word) => `${grouped(count)} ${word}${count === 1 ? "" : "s"}`;
@@ -28,8 +33,14 @@ const plural = (count, word) => `${grouped(count)} ${word}${count === 1 ? "" : "
 /** A p-value; one that is estimated by so many samples is never less than one of them. */
 const pValue = (p) => (p < 0.0015 ? "p ≤ 0.001" : `p = ${p < 0.1 ? p.toFixed(3) : p.toFixed(2)}`);
 
-/** A choice of one of a few: buttons of which one is pressed. */
+/** A choice of one of many. */
+const menu = (label, options, chosen, choose, attributes) =>
+  h("select", { "aria-label": label, ...attributes, change: (event) => choose(options[event.target.selectedIndex][0]) },
+    options.map(([value, text]) => h("option", { value: String(value), selected: value === chosen }, text)));
+
+/** A choice of one of a few: buttons of which one is pressed; of more than four a menu. */
 function choice(label, options, chosen, choose) {
+  if (options.length > 4) return menu(label, options, chosen, choose);
   const buttons = options.map(([value, text]) =>
     h("button", {
       type: "button",

@@ -27,7 +27,7 @@ function showErrors(report, narrow) {
   byId("errors-body").replaceChildren(
     h("div", { class: "tools" },
       systems.length > 1 && choice("System", systems.map(({ name }, number) => [number, name]), 0, (number) => { chosen.system = number; draw(); }),
-      choice("Sentences", there, chosen.kind, (kind) => { chosen.kind = kind; draw(); }),
+      there.length > 1 && choice("Sentences", there, chosen.kind, (kind) => { chosen.kind = kind; draw(); }),
       legend()),
     body);
   draw();
@@ -45,16 +45,16 @@ function breakdown(title, heading, groups, { metrics, kinds }, { kind }, choose)
   });
   const most = Math.max(...rates.map((parts) => parts.reduce((one, other) => one + other)), 1e-9);
   const others = Object.keys(kinds).filter((each) => groups[0].scores[each]?.[0] !== undefined && groups[0].scores[each][0] !== null);
-  return h("div", { class: "card" }, h("div", { class: "card-head" }, h("h3", null, title), h("span", { class: "hint" }, `scores are ${metrics[0].label}; choose one to list its segments`)),
+  return h("div", { class: "card" }, h("div", { class: "card-head" }, h("h3", null, title), h("span", { class: "hint" }, `scores are ${headingOf(metrics[0])}; choose one to list its segments`)),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, h("table", { class: "groups" },
       h("thead", null, h("tr", null, h("th", { scope: "col" }, heading), h("th", { scope: "col", class: "number" }, "segments"),
-        h("th", { scope: "col", class: "bar-column" }, `errors a word, ${kinds[kind]}`),
-        others.map((each) => h("th", { scope: "col", class: "number", title: `${metrics[0].label} of the ${kinds[each]}` }, mark(each), kinds[each])))),
+        h("th", { scope: "col", class: "bar-column" }, "errors a word"),
+        others.map((each) => h("th", { scope: "col", class: "number", title: `${headingOf(metrics[0])} of the ${kinds[each]}` }, others.length > 1 ? [mark(each), kinds[each]] : headingOf(metrics[0]))))),
       h("tbody", null, groups.map((group, at) => h("tr", null,
         h("th", { scope: "row" }, h("button", { type: "button", class: "link", click: () => choose(group.group) }, group.group)),
         h("td", { class: "number" }, grouped(group.segments)),
         h("td", { class: "bar-column" }, stacked(rates[at], most)),
-        others.map((each) => h("td", { class: "number" }, fixed(group.scores[each][0])))))))));
+        others.map((each) => h("td", { class: "number" }, scoreText(group.scores[each][0], metrics[0])))))))));
 }
 
 /** A bar of substitutions, insertions and deletions. */
@@ -63,12 +63,12 @@ function stacked(parts, most) {
   let at = 0;
   const bars = parts.map((part, place) => {
     const bar = s("rect", { class: `fill-${OPERATIONS[place][1]}`, x: at, y: 3, width: (part / most) * 160, height: 12 },
-      s("title", null, `${OPERATIONS[place][2].toLowerCase()}: ${part.toFixed(4)} a word`));
+      s("title", null, `${OPERATIONS[place][2].toLowerCase()}: ${percent(part)} of the words`));
     at += (part / most) * 160;
     return bar;
   });
   return h("span", { class: "with-bar" }, s("svg", { width: 162, height: 18, viewBox: "0 0 162 18", role: "img",
-    "aria-label": OPERATIONS.map(([name], place) => `${name}s ${parts[place].toFixed(3)}`).join(", ") }, bars), h("span", { class: "hint" }, whole.toFixed(3)));
+    "aria-label": OPERATIONS.map(([name], place) => `${name}s ${percent(parts[place])}`).join(", ") }, bars), h("span", { class: "hint" }, percent(whole)));
 }
 
 function frequent(operation, code, title, errors, choose) {

@@ -1,61 +1,83 @@
 // Summary: scores with intervals and differences, and below it curves and confidences.
 
 function showSummary(report) {
-  const { systems, metrics, kinds, comparison, resampling } = report;
-  const two = systems.length > 1;
-  const tables = metrics.map((metric, place) => {
-    const rows = systems.flatMap((system, number) =>
-      Object.entries(kinds).filter(([kind]) => system.scores[kind]?.[place]).map(([kind, label]) =>
-        ({ kind, label, number, system, ...system.scores[kind][place] })));
-    const ends = rows.flatMap(({ interval, score }) => [score, ...(interval ?? [])]);
-    const [low, high] = [Math.min(...ends), Math.max(...ends)];
-    return h("table", { class: "scores" },
-      h("caption", null, h("strong", null, metric.label),
-        h("span", { class: "hint" }, metric.higher ? "higher is better" : "lower is better"),
-        metric.signature.toLowerCase() !== metric.label.toLowerCase() && h("code", null, metric.signature)),
-      h("thead", null, h("tr", null,
-        h("th", { scope: "col" }, "sentences"), h("th", { scope: "col", class: "number" }, "score"),
-        h("th", { scope: "col", class: "wide" }, `${100 * resampling.level} % interval`), h("th", { scope: "col" }, "minus 1-best"),
-        two && h("th", { scope: "col" }, `minus ${systems[1].name}`))),
-      h("tbody", null, rows.map((row, at) => [
-        two && (at === 0 || rows[at - 1].number !== row.number) &&
-          h("tr", { class: "system" }, h("th", { colspan: 5, scope: "rowgroup" }, row.system.name)),
-        h("tr", null,
-          h("th", { scope: "row" }, mark(row.kind), row.label),
-          h("td", { class: "number score" }, fixed(row.score)),
-          h("td", { class: "wide" }, h("div", { class: "with-plot" }, intervalPlot(row, low, high, row.kind, two ? 100 : 150),
-            row.interval && h("span", { class: "hint" }, `${fixed(row.interval[0])} – ${fixed(row.interval[1])}`))),
-          h("td", null, effectCell(row.effect, metric)),
-          two && h("td", null, row.number === 0 && effectCell(comparison.effects[row.kind]?.[place], metric))),
-      ])));
-  });
+  const answers = answersOf(report), { systems, metrics } = report;
+  const first = answers.filter(({ system }) => system === 0);
+  // of one system, all is less its first kind; of several, less the first answer of all
+  const chosen = { baseline: 0, best: false };
+  const body = h("div", { class: "cards" });
+  const draw = () => body.replaceChildren(...metrics.map((_, place) => h("div", { class: "card" }, systemTable(report, answers, place, chosen))));
+  draw();
+  const change = (name) => (value) => {
+    chosen[name] = value;
+    draw();
+  };
+  const lines = answers.flatMap(({ system, kind, name }) =>
+    systems[system].scores[kind].flatMap((each) => (each?.rates ?? []).map((line) => `${line} ${name}`)));
   byId("summary-body").replaceChildren(
-    h("div", { class: "cards" }, tables.map((table) => h("div", { class: "card" }, table))), ...notes(report));
+    ...(answers.length > 1 ? [h("div", { class: "tools" },
+      h("label", { class: "hint" }, "differences from ", menu("Differences from", answers.map(({ number, name }) => [number, name]), 0, change("baseline"), { id: "baseline" })),
+      (answers.length > 3 || systems.length > 1) && choice("Order", [[false, "as given"], [true, "best first"]], false, change("best")))] : []),
+    body,
+    ...(lines.length ? [h("details", { class: "rates", open: first.length === answers.length }, h("summary", null, "As Kaldi's compute-wer has them"),
+      h("pre", { tabindex: 0, "aria-label": "Rates" }, [...new Set(lines)].join("\n")))] : []),
+    ...notes(report));
 }
 
-/** A difference, with what chance would do. */
+/** The answers under a metric, a row each. */
+function systemTable(report, answers, place, { baseline, best }) {
+  const metric = report.metrics[place], { systems } = report;
+  const rows = answers.map((answer) => ({ answer, ...systems[answer.system].scores[answer.kind][place] })).filter(({ score }) => score !== undefined);
+  const ends = rows.flatMap(({ interval, score }) => [score, ...(interval ?? [])]);
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  if (best) rows.sort((one, other) => (metric.higher ? other.score - one.score : one.score - other.score));
+  const compared = answers.length > 1;
+  const shown = rows.some(({ answer }) => answer.number === baseline);
+  return h("table", { class: "scores" },
+    h("caption", null, h("strong", null, metric.label),
+      h("span", { class: "hint" }, metric.higher ? "higher is better" : "lower is better"),
+      metric.signature.toLowerCase() !== metric.label.toLowerCase() && h("code", null, metric.signature)),
+    h("thead", null, h("tr", null,
+      h("th", { scope: "col" }, systems.length > 1 ? "system" : "sentences"), h("th", { scope: "col", class: "number" }, metric.percent ? "score, %" : "score"),
+      h("th", { scope: "col", class: "wide" }, `${100 * report.resampling.level} % interval`),
+      compared && h("th", { scope: "col" }, `minus ${answers[baseline].name}`))),
+    h("tbody", null, rows.map(({ answer, score, interval }) => h("tr", { class: answer.number === baseline ? "baseline" : "" },
+      h("th", { scope: "row" }, mark(answer.kind), answer.name),
+      h("td", { class: "number score" }, scoreText(score, metric)),
+      h("td", { class: "wide" }, h("div", { class: "with-plot" }, intervalPlot({ score, interval }, low, high, answer.kind, 130),
+        interval && h("span", { class: "hint" }, `${scoreText(interval[0], metric)} – ${scoreText(interval[1], metric)}`))),
+      compared && h("td", null, answer.number !== baseline && shown && effectCell(differenceOf(report, place, answer.number, baseline), metric))))));
+}
+
+/** A difference, with what chance would do: by matched pairs where there are some, else by the bootstrap. */
 function effectCell(effect, metric) {
   if (!effect) return "";
   const better = metric.higher ? effect.effect > 0 : effect.effect < 0;
-  const certain = effect.p < 0.05;
+  const p = effect.mapsswe ?? effect.p;
+  const certain = p < 0.05;
   const verdict = certain ? (better ? "better" : "worse") : "even";
-  return h("span", { class: `effect ${verdict}`, title: `${fixed(effect.interval[0])} to ${fixed(effect.interval[1])}` },
-    h("span", { class: "arrow", "aria-label": certain ? verdict : "no significant difference" },
+  const ends = effect.interval && `${scoreText(effect.interval[0], metric)} to ${scoreText(effect.interval[1], metric)}`;
+  return h("span", { class: `effect ${verdict}`, title: ends },
+    h("span", { class: "arrow", role: "img", "aria-label": certain ? verdict : "no significant difference" },
       certain ? (better ? "✓" : "✗") : "≈"),
-    signed(effect.effect), h("span", { class: "hint" }, pValue(effect.p)));
+    signedText(effect.effect, metric), h("span", { class: "hint" }, pValue(effect.p)), effect.mapsswe !== undefined && h("span", { class: "hint" }, `MAPSSWE ${pValue(effect.mapsswe)}`));
 }
 
 function notes({ systems, kinds, comparison, resampling }) {
+  const matched = comparison.effects.some((pairs) => Object.values(pairs).some(({ mapsswe }) => mapsswe !== undefined));
   const found = [
     `Intervals and p-values by ${grouped(resampling.samples)} bootstrap resamples of the segments (paired for differences, ` +
-    `two-sided, seed ${resampling.seed}); ✓ better and ✗ worse with p < 0.05, ≈ no significant difference.`,
+    `two-sided, seed ${resampling.seed})${matched ? "; MAPSSWE is NIST's matched-pairs test of word errors, which decides where it is there" : ""}; ` +
+    "✓ better and ✗ worse with p < 0.05, ≈ no significant difference.",
   ];
   if (kinds.oracle === "own oracle") found.push("own oracle: the sentence that is best under the metric that scores it; errors are those of the first metric's.");
   if (systems.some((system) => system.sentence_oracles))
     found.push("Oracles are sentence oracles: the best of each segment; together they need not make the best corpus (see fstmetrics oracle --corpus).");
-  if (comparison) {
-    found.push(`${plural(comparison.shared, "segment")} in both systems` + systems
-      .map((system, number) => comparison.only[number] ? `, ${grouped(comparison.only[number])} only in ${system.name}` : "").join("") + ".");
+  if (systems.length > 1) {
+    const many = comparison.answers.length * (comparison.answers.length - 1) / 2;
+    found.push(`${plural(comparison.shared, "segment")} in all systems` + systems
+      .map(({ name }, number) => comparison.missing[number] ? `, ${grouped(comparison.missing[number])} missing in ${name}` : "").join("") +
+      `; two systems are compared over what both have.${many > 5 ? ` Of ${many} differences some look significant by chance.` : ""}`);
   }
   const failures = [];
   for (const system of systems) {
@@ -83,15 +105,17 @@ function showCurves(report) {
   }
   const known = systems.filter(({ reliability }) => reliability);
   if (known.length) {
+    const figures = known.flatMap(({ name, reliability }) => reliability.of.map((each) => h("figure", null,
+      reliabilityChart(each, [name, each.name].join(", ")),
+      h("figcaption", null,
+        (known.length > 1 || reliability.of.length > 1) && h("strong", null, `${[known.length > 1 && name, reliability.of.length > 1 && each.name].filter(Boolean).join(", ")}: `),
+        `${plural(reliability.words, "word")}; calibration error ${each.error.toFixed(3)}`,
+        each.cross_entropy !== null && `, normalised cross entropy ${each.cross_entropy.toFixed(3)}`,
+        reliability.without > 0 && `; ${plural(reliability.without, "segment")} without confidences`))));
     cards.push(h("div", { class: "card" },
       h("div", { class: "card-head" }, h("h3", null, "Reliability of confidences"),
-        h("span", { class: "hint" }, "words of the MBR decision")),
-      h("div", { class: "pair" }, known.map(({ name, reliability }) => h("figure", null,
-        reliabilityChart(reliability, name),
-        h("figcaption", null, known.length > 1 && h("strong", null, `${name}: `),
-          `${plural(reliability.words, "word")}; calibration error ${reliability.error.toFixed(3)}`,
-          reliability.cross_entropy !== null && `, normalised cross entropy ${reliability.cross_entropy.toFixed(3)}`,
-          reliability.without > 0 && `; ${plural(reliability.without, "segment")} without confidences`))))));
+        h("span", { class: "hint" }, known.every(({ reliability }) => reliability.kind === "mbr") ? "words of the MBR decision" : "words of the output")),
+      h("div", { class: "pair" }, figures)));
   }
   if (cards.length) byId("curves-body").replaceChildren(h("div", { class: "cards" }, cards));
   else byId("curves").hidden = true;
@@ -104,10 +128,10 @@ function showChoices({ choices }) {
   const { metrics, rows, nbest, segments } = choices;
   const among = ({ among, method, label }) =>
     among === "list" ? `${nbest}-best` : among === "space" ? (label === "MBR" ? `whole (${method})` : "whole") : "";
-  const cell = (row, score, place) => h("td", { class: "number" },
-    row.own === place ? h("strong", null, fixed(score)) : fixed(score), row.own === place && row.unproven > 0 && "*",
-    row.intervals[place] && h("div", { class: "hint" }, `${fixed(row.intervals[place][0])} – ${fixed(row.intervals[place][1])}`),
-    row.effects[place] && h("div", null, effectCell(row.effects[place], { higher: metrics[place].higher_is_better })));
+  const cell = (row, score, place) => h("td", { class: "number", "data-label": metrics[place].label },
+    row.own === place ? h("strong", null, scoreText(score, metrics[place])) : scoreText(score, metrics[place]), row.own === place && row.unproven > 0 && "*",
+    row.intervals[place] && h("div", { class: "hint" }, row.intervals[place].map((end) => scoreText(end, metrics[place])).join(" – ")),
+    row.effects[place] && h("div", null, effectCell(row.effects[place], { ...metrics[place], higher: metrics[place].higher_is_better })));
   byId("choices-body").replaceChildren(h("div", { class: "card" },
     h("table", { class: "scores" },
       h("caption", null, `Scores of ${plural(segments, "segment")}, by what is chosen of each`),
@@ -133,7 +157,7 @@ function curveCharts({ systems, metrics, kinds }, kind, metric) {
     .map((each) => ({ at: systems[0].scores[each][metric].score, name: kinds[each], kind: each }));
   const across = kind === "at" ? "best sentences of the model" : "arcs for each word of the 1-best";
   return [
-    lineChart({ curves, levels, across, label: `${metrics[metric].label} of the oracle by ${across}` }),
+    lineChart({ curves, levels, across, metric: metrics[metric], label: `${metrics[metric].label} of the oracle by ${across}` }),
     h("p", { class: "hint" }, kind === "at" ? "The oracle among the k best sentences of the model." :
       "The oracle of lattices that are pruned to so many arcs.",
     metric > 0 && ` Oracles under ${metrics[0].label}, scored by ${metrics[metric].label}.`),

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from decoding import _native
-from decoding.extraction.oracle import find_oracles
+from decoding.extraction.oracle_search import find_oracles
 from decoding.extraction.search import DEFAULT_BUDGET, Search
 from decoding.training.envelope import feature_names_of
 from decoding.training.hope_fear import find_first_best

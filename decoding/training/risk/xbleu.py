@@ -144,7 +144,7 @@ class ExpectedBLEU:
             evaluator = self._metric.against(of_segment)
             problem = RiskProblem(lattice, evaluator)
             said = self._metric.reference_units(evaluator.references)
-            self._segments.append(_unfolded(lattice, said, order))
+            self._segments.append(_unfold(lattice, said, order))
             rows = problem.features
             self._features.append(widen_rows(rows, lattice.feature_names, number, rows.shape[0]))
 
@@ -202,7 +202,7 @@ class ExpectedBLEU:
         return value, [floats(each) for each in slots]
 
 
-def _unfolded(lattice: Lattice, references: Sequence[Tokens], order: int) -> _Segment:
+def _unfold(lattice: Lattice, references: Sequence[Tokens], order: int) -> _Segment:
     """Return a lattice whose states know what of the references can go on."""
     most: Counter[Tokens] = Counter()
     for said in references:
@@ -217,7 +217,7 @@ def _unfolded(lattice: Lattice, references: Sequence[Tokens], order: int) -> _Se
         number: lattice.vocabulary.word(number) for number in numbers.tolist() if number > EPSILON
     }
 
-    def moved(context: _Context, word: str) -> tuple[_Context, list[int]]:
+    def move(context: _Context, word: str) -> tuple[_Context, list[int]]:
         """Return the context after a word, and the n-grams of references that end with it."""
         held, said = context
         after = min(said + 1, order - 1)
@@ -245,7 +245,7 @@ def _unfolded(lattice: Lattice, references: Sequence[Tokens], order: int) -> _Se
                 ended: list[int] = []
                 if label[arc] > EPSILON:
                     if (context, label[arc]) not in memory:
-                        memory[context, label[arc]] = moved(context, words[label[arc]])
+                        memory[context, label[arc]] = move(context, words[label[arc]])
                     after, ended = memory[context, label[arc]]
                     length = context[1] + 1
                 there = places[dst[arc]].setdefault(after, nodes)

@@ -30,7 +30,7 @@ from lattices.formats.arrow.schema import (
     RecordBatch,
     Row,
     cut_into_batches,
-    numbered_batch,
+    number_batch,
     numbered_schema,
     pyarrow,
     table_schema,
@@ -139,7 +139,7 @@ class ArrowIPC(ColumnarFormat):
         """Keep the batches until all words are known, and then write words and batches."""
         ipc = require("pyarrow.ipc", "arrow")
         numbering = Numbering()
-        numbered = (numbered_batch(piece, numbering) for piece in cut_into_batches(parts))
+        numbered = (number_batch(piece, numbering) for piece in cut_into_batches(parts))
         with tempfile.TemporaryFile() as spool:
             kept = _keep(numbered, spool)
             with ipc.new_file(Sink(stream), table_schema()) as writer:

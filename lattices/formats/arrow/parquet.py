@@ -27,7 +27,7 @@ from lattices.formats.arrow.schema import (
     RecordBatch,
     Row,
     cut_into_batches,
-    numbered_batch,
+    number_batch,
     row_of,
     table_schema,
 )
@@ -80,7 +80,7 @@ class _TextRows(BatchFile):
     def __init__(self, table: Any) -> None:
         numbering = Numbering()
         rows = (row_of(each, Unsupported("parquet")) for each in from_rows(table.to_pylist()))
-        batches = [numbered_batch(piece, numbering) for piece in cut_into_batches(rows)]
+        batches = [number_batch(piece, numbering) for piece in cut_into_batches(rows)]
         self._batches = list(numbering.name_words(batches))
         super().__init__([batch.num_rows for batch in self._batches])
 
@@ -123,7 +123,7 @@ class Parquet(ColumnarFormat):
         with parquet.ParquetWriter(Sink(stream), table_schema(), compression=compression) as writer:
             for piece in cut_into_batches(parts):
                 numbering = Numbering()
-                (batch,) = numbering.name_words([numbered_batch(piece, numbering)])
+                (batch,) = numbering.name_words([number_batch(piece, numbering)])
                 writer.write_batch(batch)
 
 

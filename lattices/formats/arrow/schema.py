@@ -32,8 +32,8 @@ from lattices.formats.space_fields import (
     VERSION,
     VERSION_KEY,
     WORDS,
+    collect_fields,
     column_fields,
-    known_fields,
     labels_and_slots,
 )
 from lattices.optional import require
@@ -123,7 +123,7 @@ class Row:
 
 def row_of(space: Space, losses: Unsupported) -> Row:
     """Return a segment as it goes into a batch."""
-    fields = known_fields(space, losses)
+    fields = collect_fields(space, losses)
     texts: list[str | None] = []
     lattices: list[str] = []
     for reference in fields["references"]:
@@ -226,7 +226,7 @@ def cut_into_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
         yield batch
 
 
-def numbered_batch(rows: Sequence[Row], numbering: Numbering) -> RecordBatch:
+def number_batch(rows: Sequence[Row], numbering: Numbering) -> RecordBatch:
     """Return rows as a batch of :func:`numbered_schema`; ``numbering`` grows by their words.
 
     Each column is put together in one go, those that native code owns by native code.
@@ -244,7 +244,7 @@ def numbered_batch(rows: Sequence[Row], numbering: Numbering) -> RecordBatch:
         # nearly all rows have the same
         distinct = [some for some in dict.fromkeys(texts) if some is not None]
         numbers = {some: numbering.numbers(name, some) for some in distinct}
-        lists[name] = _Lists.joined([numbers.get(some) for some in texts], np.int32)
+        lists[name] = _Lists.join([numbers.get(some) for some in texts], np.int32)
     columns = []
     for field, type in zip(FIELDS, numbered_schema().types, strict=True):
         if field.name not in lists:
@@ -252,7 +252,7 @@ def numbered_batch(rows: Sequence[Row], numbering: Numbering) -> RecordBatch:
             if field.type not in _ENTRIES:
                 columns.append(_plain_array(entries, type))
                 continue
-            lists[field.name] = _Lists.joined(entries, _ENTRIES[field.type])
+            lists[field.name] = _Lists.join(entries, _ENTRIES[field.type])
         columns.append(lists[field.name].array(type))
     return pyarrow().record_batch(columns, schema=numbered_schema())
 
@@ -270,7 +270,7 @@ class _Lists:
         self.at, self.present, self.values = at, present, values
 
     @classmethod
-    def joined(cls, entries: Sequence[Any], dtype: Any) -> _Lists:
+    def join(cls, entries: Sequence[Any], dtype: Any) -> _Lists:
         """Return the lists, None being null."""
         at = np.zeros(len(entries) + 1, np.int32)
         np.cumsum([0 if entry is None else len(entry) for entry in entries], out=at[1:])
@@ -339,11 +339,11 @@ def _join_natively(
 
 def _join_fields(rows: Sequence[Row]) -> dict[str, _Lists]:
     """Return the label and the matrices of rows that have them among their fields."""
-    lists = {"label": _Lists.joined([row.fields["label"] for row in rows], np.int32)}
+    lists = {"label": _Lists.join([row.fields["label"] for row in rows], np.int32)}
     for name, parts in MATRICES.items():
         some = [row.fields.get(name) for row in rows]
         matrices = [None if each is None else each.canonicalize() for each in some]
         for part, held in zip(parts, ("indptr", "indices", "data"), strict=True):
             entries = [None if each is None else getattr(each, held) for each in matrices]
-            lists[part] = _Lists.joined(entries, np.float64 if held == "data" else np.int32)
+            lists[part] = _Lists.join(entries, np.float64 if held == "data" else np.int32)
     return lists

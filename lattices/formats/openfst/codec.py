@@ -351,7 +351,7 @@ def _properties(columns: FstColumns, weight: Array, final: Array) -> int:
     def pair(holds: Any, yes: int, no: int) -> int:
         return yes if holds else no
 
-    def unsorted(label: IntColumn) -> bool:
+    def is_unsorted(label: IntColumn) -> bool:
         return bool((same_source & (label[1:] < label[:-1])).any())
 
     bits = _EXPANDED_MUTABLE
@@ -359,8 +359,8 @@ def _properties(columns: FstColumns, weight: Array, final: Array) -> int:
     bits |= pair(((ilabel == 0) & (olabel == 0)).any(), 0x400000, 0x800000)
     bits |= pair((ilabel == 0).any(), 0x1000000, 0x2000000)
     bits |= pair((olabel == 0).any(), 0x4000000, 0x8000000)
-    bits |= pair(unsorted(ilabel), 0x20000000, 0x10000000)
-    bits |= pair(unsorted(olabel), 0x80000000, 0x40000000)
+    bits |= pair(is_unsorted(ilabel), 0x20000000, 0x10000000)
+    bits |= pair(is_unsorted(olabel), 0x80000000, 0x40000000)
     weighted = ((weight != 0) & (weight < np.inf)).any() or ((final != 0) & (final < np.inf)).any()
     bits |= pair(weighted, 0x100000000, 0x200000000)
     # in topological order there are no cycles, neither anywhere nor through the start

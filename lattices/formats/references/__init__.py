@@ -22,7 +22,7 @@ from lattices.formats.references.files import (
     hint,
     read_file,
 )
-from lattices.formats.references.ids import FIELDS, READERS, IdTemplate, Table
+from lattices.formats.references.ids import FIELDS, READERS, IdTemplate, ReferenceTable
 from lattices.formats.streams import PathLike
 from lattices.spaces import Lattice
 
@@ -46,7 +46,7 @@ class References:
         self._files = tuple(files)
         self._option = option
         self.guessed = layout == "auto"
-        self._tables: list[Table] = []
+        self._tables: list[ReferenceTable] = []
         self._layouts: tuple[str, ...] = (layout,) * len(self._files)
         if layout not in ("auto", "plain"):
             self._use(self._layouts)

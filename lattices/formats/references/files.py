@@ -14,7 +14,7 @@ from lattices.formats.references.from_results import are_results, look_like_scor
 from lattices.formats.references.ids import (
     FIELDS,
     IdTemplate,
-    Table,
+    ReferenceTable,
     read_table,
     second_line,
     strip_speaker,
@@ -35,7 +35,7 @@ class ReferenceFile:
     """The lines of one file, and the tables it may be by its content."""
 
     def __init__(
-        self, path: str, lines: Sequence[str], tables: Mapping[str, Table], by_lines: bool
+        self, path: str, lines: Sequence[str], tables: Mapping[str, ReferenceTable], by_lines: bool
     ) -> None:
         self.path, self.lines, self.tables, self.by_lines = path, lines, tables, by_lines
 
@@ -71,13 +71,13 @@ class ReferenceFile:
         """Tell whether what follows the first word of each line looks like a score."""
         return look_like_scores([line[len(first_column(line)) :] for line in self.lines if line])
 
-    def kaldi(self, note: str = "") -> Table:
+    def kaldi(self, note: str = "") -> ReferenceTable:
         """Return the table of a file in Kaldi's layout."""
         if self.repeated:
             name, line = self.repeated
             problem = second_line(name, self.path, self.first_words[name]) + note
             raise FormatError(problem, self.path, line)
-        return Table(
+        return ReferenceTable(
             {
                 first_column(line): line[len(first_column(line)) :].strip(_BLANKS)
                 for line in self.lines
@@ -147,7 +147,7 @@ def find_other_case(id: str, known: Iterable[str]) -> str:
     return "" if found is None else f"; {found!r} is it in another case"
 
 
-def hint(layout: str, table: Table, id: str) -> str:
+def hint(layout: str, table: ReferenceTable, id: str) -> str:
     """Return what may help where an id is not found."""
     case = find_other_case(id, table.entries)
     if case:
@@ -181,7 +181,7 @@ def read_file(path: PathLike, format: str, template: IdTemplate | None) -> Refer
         raise FormatError("the file is empty", name)
     if format == RESULTS or (format == "auto" and template is None and are_results(rows)):
         found = read_results(rows, name)
-        table = Table({id: result.text for id, result in found.items()})
+        table = ReferenceTable({id: result.text for id, result in found.items()})
         return ReferenceFile(name, (), {RESULTS: table}, False)
     lines = [row.strip(_BLANKS) for row in rows]
     if format in ("kaldi", "plain"):
@@ -219,9 +219,9 @@ def _lists(head: bytes) -> Format | None:
     return next((entry for entry in some if sniffs(entry, head)), None)
 
 
-def _sentences(format: Format, stream: BinaryIO, path: str) -> Table:
+def _sentences(format: Format, stream: BinaryIO, path: str) -> ReferenceTable:
     """Return the one sentence of each list."""
-    table = Table()
+    table = ReferenceTable()
     for record in format.records(stream, path):
         space = parse_record(format, record, Vocabulary())
         if not isinstance(space, NBest) or len(space) != 1:

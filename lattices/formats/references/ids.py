@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from lattices.formats.references.nist import Transcript, TranscriptLines
 
 #: what makes a table by ids of the lines of a file, and perhaps of a template of ids
-READERS: Registry[Callable[[TranscriptLines, IdTemplate | None], Table | Mapping[str, str]]]
+READERS: Registry[
+    Callable[[TranscriptLines, IdTemplate | None], ReferenceTable | Mapping[str, str]]
+]
 READERS = Registry(
     "lattices.references",
     "reference layout",
@@ -48,7 +50,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-class Table:
+class ReferenceTable:
     """The references of one file by id, and the lines that exclude ids from scoring."""
 
     def __init__(self, entries: Mapping[str, Transcript] | None = None) -> None:
@@ -60,16 +62,18 @@ class Table:
         return id in self.entries or id in self.excluded
 
 
-def read_table(layout: str, file: TranscriptLines, template: IdTemplate | None = None) -> Table:
+def read_table(
+    layout: str, file: TranscriptLines, template: IdTemplate | None = None
+) -> ReferenceTable:
     """Return the references of a file by id, as the reader of a layout finds them."""
     read = READERS.get(layout)
     found: object = read(file, template)
-    if isinstance(found, Table):
+    if isinstance(found, ReferenceTable):
         return found
     if isinstance(found, Mapping):
         wrong = next((each for each in found.items() if set(map(type, each)) != {str}), None)
         if wrong is None:
-            return Table(found)
+            return ReferenceTable(found)
         found = wrong
     what = name_plugin(read, f"layout {layout}")
     raise OptionError(f"{what} returns {found!r:.80}, expected a text for each id")

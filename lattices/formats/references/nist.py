@@ -38,7 +38,7 @@ from lattices.formats.fields import finite_number
 from lattices.formats.references.ids import (
     FIELDS,
     IdTemplate,
-    Table,
+    ReferenceTable,
     second_line,
     strip_speaker,
 )
@@ -191,9 +191,9 @@ def _seconds(text: str) -> float | None:
     return value if value is not None and value >= 0.0 else None
 
 
-def read_trn(file: TranscriptLines, template: IdTemplate | None) -> Table:
+def read_trn(file: TranscriptLines, template: IdTemplate | None) -> ReferenceTable:
     """Return the references of a trn."""
-    table = Table()
+    table = ReferenceTable()
     places: dict[str, int] = {}
     for number, line in file:
         last = trn_id(line)
@@ -253,8 +253,8 @@ class _Piece:
 
 def _join(
     file: TranscriptLines, pieces: Mapping[str, list[_Piece]], excluded: dict[str, int]
-) -> Table:
-    table = Table()
+) -> ReferenceTable:
+    table = ReferenceTable()
     for name, some in pieces.items():
         transcriber = Transcriber()
         for piece in sorted(some, key=lambda piece: piece.begin):
@@ -267,11 +267,11 @@ def _join(
 def _make_default_ids(channels: Mapping[str, set[str]]) -> Callable[[Mapping[str, str | int]], str]:
     """Return what makes ids without a template."""
 
-    def made(fields: Mapping[str, str | int]) -> str:
+    def make_id(fields: Mapping[str, str | int]) -> str:
         name, channel = str(fields["file"]), fields["channel"]
         return name if len(channels[name]) == 1 else f"{name}-{channel}"
 
-    return made
+    return make_id
 
 
 def _channels(file: TranscriptLines) -> dict[str, set[str]]:
@@ -289,7 +289,7 @@ def _time(text: str, what: str, file: TranscriptLines, line: int) -> float:
     return value
 
 
-def read_ctm(file: TranscriptLines, template: IdTemplate | None) -> Table:
+def read_ctm(file: TranscriptLines, template: IdTemplate | None) -> ReferenceTable:
     """Return the references of a ctm."""
     return _join(file, _ctm_pieces(file, template), {})
 
@@ -372,7 +372,7 @@ def read_timed_words(
     return found
 
 
-def read_stm(file: TranscriptLines, template: IdTemplate | None) -> Table:
+def read_stm(file: TranscriptLines, template: IdTemplate | None) -> ReferenceTable:
     """Return the references of an stm."""
     id_of = template.format if template is not None else _make_default_ids(_channels(file))
     pieces: dict[str, list[_Piece]] = {}

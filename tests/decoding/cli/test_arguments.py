@@ -19,7 +19,7 @@ import pytest
 import decoding
 import lattices
 from decoding.cli.main import build_parser, main
-from decoding.minimum_risk.mbr import method_with
+from decoding.minimum_risk.decisions import method_with
 from decoding.minimum_risk.tuning import LinearGrid, tune_linear
 from decoding.reranking import draw
 from decoding.training.learners import LEARNERS

@@ -9,7 +9,7 @@ import pytest
 
 import lattices
 from decoding import compare_choices
-from decoding.cli.output.choices import NAMES
+from decoding.cli.output.choice_table import NAMES
 from fstmetrics import BLEU
 from tests.decoding.cli.commandline import CAT, cats, command, lattice_line
 

@@ -101,7 +101,11 @@ def test_one_lattice_needs_little(line: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "earlier",
-    ["import decoding.extraction.oracle", "from decoding.extraction.oracle import Oracle", ""],
+    [
+        "import decoding.extraction.oracle_search",
+        "from decoding.extraction.oracle_search import Oracle",
+        "",
+    ],
 )
 def test_the_package_s_oracle_is_the_function(earlier: str) -> None:
     code = f"{earlier}\nfrom decoding import oracle\nimport decoding\n"

@@ -61,10 +61,35 @@ def test_two_systems(tmp_path: Path) -> None:
     report = unpacked(page.read_bytes())["report"]
     assert report["title"] == "both"
     assert [each["name"] for each in report["systems"]] == ["new", "old"]
-    assert report["comparison"]["only"] == [1, 1]
-    assert report["comparison"]["effects"]["oracle"][0]["effect"] == pytest.approx(-0.5)
+    comparison = report["comparison"]
+    assert (comparison["shared"], comparison["missing"]) == (4, [1, 1])
+    assert comparison["answers"][2::3] == [[0, "oracle"], [1, "oracle"]]
+    assert comparison["effects"][0]["2-5"]["effect"] == pytest.approx(-0.5)
     assert run(*argv) == 0
     assert unpacked(page.read_bytes())["report"]["title"] == "one and two"
+
+
+def test_each_against_adds_systems(tmp_path: Path) -> None:
+    paths = [cats(tmp_path / f"{name}.jsonl", 3) for name in "abc"]
+    said = words(tmp_path / "said.txt", "s0 the cat", "s1 a cat", "s2 cat")
+    refs = words(tmp_path / "refs", *(f"s{n} the cat" for n in range(3)))
+    page = tmp_path / "report.html"
+    argv = [paths[0], "--against", paths[1], said, "--against", paths[2], "--refs", refs]
+    assert run(*argv, "--samples", 20, "--metric", "wer", "-q", "-o", page) == 0
+    report = unpacked(page.read_bytes())["report"]
+    assert [each["name"] for each in report["systems"]] == ["a", "b", "said.txt", "c"]
+    assert [list(each["scores"]) for each in report["systems"]][2] == ["one_best"]
+    assert report["title"] == "a, b and 2 more"
+
+
+def test_names_leave_out_what_all_have(tmp_path: Path) -> None:
+    for name in ("newstest.online-A.0.de-en", "newstest.KIT.0.de-en"):
+        words(tmp_path / name, "the cat", "sat")
+    page = tmp_path / "report.html"
+    argv = [*sorted(tmp_path.iterdir()), "--refs", words(tmp_path / "refs", "the cat", "sat")]
+    assert run(*argv, "--samples", 20, "-q", "-o", page) == 0
+    systems = unpacked(page.read_bytes())["report"]["systems"]
+    assert [each["name"] for each in systems] == ["KIT", "online-A"]
 
 
 def test_references_by_line_serve_both_systems(tmp_path: Path) -> None:

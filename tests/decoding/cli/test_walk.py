@@ -46,7 +46,7 @@ def test_an_oracle_enters_few_modules(tmp_path: Path) -> None:
     )
     code, *entered = found.stdout.split()
     assert code == "0"
-    assert "decoding.extraction.oracle" in entered
+    assert "decoding.extraction.oracle_search" in entered
     assert len(entered) <= MOST, entered
     # the suffix names the format: of the others only the lists in JSON are told apart
     others = [

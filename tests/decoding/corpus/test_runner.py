@@ -392,7 +392,7 @@ def test_others_help_where_much_is_left(
     monkeypatch.setattr(module, "count_processors", lambda: processors)
     # tests before this one may have left threads
     monkeypatch.setattr(module, "_may_fork", lambda: True)
-    monkeypatch.setattr(module._Share, "left", lambda share, seconds: math.inf)
+    monkeypatch.setattr(module._Share, "estimate_rest", lambda share, seconds: math.inf)
     outcomes = [*run(pids, [path], workers=0, batch_records=2)]
     assert [outcome.id for outcome in outcomes] == [f"s{number}" for number in range(200)]
     found = {outcome.result for outcome in outcomes if isinstance(outcome, Done)}
@@ -404,8 +404,8 @@ def test_how_long_the_rest_takes(tmp_path: Path) -> None:
     path = cats(tmp_path / "cats.jsonl", 4)
     share = module._Share(module.Inputs([path]), None)
     share.read(path.stat().st_size // 4)
-    assert share.left(1.0) == pytest.approx(3.0)
-    assert module._Share(module.Inputs(["-"]), None).left(1.0) == float("inf")
+    assert share.estimate_rest(1.0) == pytest.approx(3.0)
+    assert module._Share(module.Inputs(["-"]), None).estimate_rest(1.0) == float("inf")
 
 
 def test_processes_are_not_made_of_one_with_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -354,7 +354,7 @@ def test_repeated_hashes_are_found(some: list[list[int]], slices: int) -> None:
     expected = digest_ids({name for name in every if every.count(name) > 1})
     before, module.HASHES = module.HASHES, slices
     try:
-        found = module._repeated(hashes)
+        found = module._find_repeated(hashes)
     finally:
         module.HASHES = before
     assert np.sort(found).tolist() == expected.tolist()

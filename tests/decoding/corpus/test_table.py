@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding.corpus.outcomes import Done, Failure
-from decoding.corpus.table import Layout, Results, Table, Totals
+from decoding.corpus.table import Results, SumsLayout, Table, Totals
 from decoding.corpus.writers import WRITERS, json_lines, rows
 from fstmetrics import CER, WER, corpus_score
 
 METRICS = (WER(), CER())
 PAIRS = [("a cat", "the cat"), ("the cat sat", "the cat sat"), ("on mat", "on the mat")]
-LAYOUT = Layout(METRICS, ("arcs", "exact"), ("chosen", "one_best"))
+LAYOUT = SumsLayout(METRICS, ("arcs", "exact"), ("chosen", "one_best"))
 
 
 def stats(hypothesis: str, reference: str) -> list[np.ndarray]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding.extraction import ranking
-from decoding.extraction.oracle import oracle, oracle_kbest, worst
+from decoding.extraction.oracle_search import oracle, oracle_kbest, worst
 from fstmetrics import CER, GRR, WER, WRR
 from fstmetrics.contract import quality
 from lattices import Forest, Lattice

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import decoding
 from decoding.corpus.runner import Segment
-from decoding.extraction import oracle as oracle_module
+from decoding.extraction import oracle_search as oracle_module
 from decoding.extraction import ranking
-from decoding.extraction.oracle import oracle, oracle_kbest, oracles, worst
+from decoding.extraction.oracle_search import oracle, oracle_kbest, oracles, worst
 from decoding.tasks.oracle import OracleTask
 from fstmetrics import CER, GRR, TBLEU, WER, WRR
 from lattices import Lattice

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from decoding.minimum_risk.decisions import METHODS, mbr
 from decoding.minimum_risk.evidence import evidence_of
-from decoding.minimum_risk.mbr import METHODS, mbr
 from decoding.minimum_risk.pairwise import Pairwise
 from decoding.minimum_risk.tuning import LinearGrid, tune_linear
 from fstmetrics import WER

@@ -14,7 +14,7 @@ from decoding import EditDistance, mbr
 from decoding.minimum_risk.calibration import (
     SCALES,
     CalibrationTask,
-    JudgedWords,
+    MarkedWords,
     SegmentWords,
     fit_calibration,
     mark_right_words,
@@ -94,7 +94,7 @@ def random_segments(rng: Random, count: int, scales: int = 3) -> list[SegmentWor
             size = rng.randint(0, 5)
             confidences = np.array([rng.random() for _ in range(size)])
             correct = np.array([rng.random() < each**2 for each in confidences], dtype=bool)
-            decided.append(JudgedWords(confidences, correct))
+            decided.append(MarkedWords(confidences, correct))
         found.append(SegmentWords(np.array([rng.random() for _ in range(scales)]), tuple(decided)))
     return found
 
@@ -176,7 +176,7 @@ def test_too_few_segments() -> None:
         fit_calibration(words, (0.5, 1.0, 2.0), 3)
     with pytest.raises(OptionError, match="1 parts"):
         fit_calibration(words, (0.5, 1.0, 2.0), 1)
-    empty = JudgedWords(np.zeros(0), np.zeros(0, dtype=bool))
+    empty = MarkedWords(np.zeros(0), np.zeros(0, dtype=bool))
     nothing = [SegmentWords(np.zeros(1), (empty,))] * 4
     with pytest.raises(OptionError, match="no word"):
         fit_calibration(nothing, (1.0,))

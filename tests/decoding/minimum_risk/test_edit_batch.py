@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding import EditDistance
+from decoding.minimum_risk.decisions import decide_batch, mbr
 from decoding.minimum_risk.edit import EditConsensus, edit, edit_batch
-from decoding.minimum_risk.mbr import decide_batch, mbr
 from fstmetrics import WER
 from lattices import Forest, Lattice, NBest
 from lattices.algorithms import best_words

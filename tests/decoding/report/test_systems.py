@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -13,10 +14,10 @@ from decoding.cli.main import main
 from decoding.corpus.outcomes import Failure
 from decoding.report.systems import SystemReport, comparisons
 from fstmetrics import GRR, WER, corpus_stats
-from fstmetrics.statistics import bootstrap, paired_bootstrap
+from fstmetrics.statistics import Calibration, bootstrap, paired_bootstrap
 from lattices import Hypothesis, Lattice, NBest, Space, read, read_references
 from lattices.algorithms import best_words
-from tests.decoding.report.pages import METRICS, collected
+from tests.decoding.report.pages import METRICS, collected, unpacked
 
 OPTIONS = {"samples": 100, "level": 0.9, "seed": 3}
 
@@ -37,7 +38,7 @@ def system(spaces: list[Lattice]) -> SystemReport:
 
 
 def test_scores_intervals_and_effects(spaces: list[Lattice], system: SystemReport) -> None:
-    content = system.content(**OPTIONS, top=5)
+    content, effects = system.content(**OPTIONS, top=5), comparisons([system], **OPTIONS)["effects"]
     references = [each.references for each in spaces]
     for place, metric in enumerate(METRICS):
         texts = {
@@ -58,11 +59,12 @@ def test_scores_intervals_and_effects(spaces: list[Lattice], system: SystemRepor
                 [estimate.interval.low, estimate.interval.high]
             )
             if kind == "one_best":
-                assert found["effect"] is None
                 continue
-            effect = paired_bootstrap(metric, rows, first, **OPTIONS)
-            assert found["effect"]["effect"] == pytest.approx(effect.effect)
-            assert found["effect"]["p"] == effect.p_value
+            effect = paired_bootstrap(metric, first, rows, **OPTIONS)
+            other = effects[place][f"0-{list(texts).index(kind)}"]
+            assert other["effect"] == pytest.approx(effect.effect)
+            assert other["p"] == effect.p_value
+            assert "mapsswe" not in other
 
 
 def test_curve_is_that_of_the_command(
@@ -114,7 +116,8 @@ def test_frequent_errors_name_all_their_segments() -> None:
 
 def test_one_segment_has_no_interval() -> None:
     content = collected([_list("s", ["a"], "a")]).content(**OPTIONS, top=5)
-    assert content["scores"]["one_best"][0] == {"score": 0.0}
+    assert content["scores"]["one_best"][0]["score"] == 0.0
+    assert "interval" not in content["scores"]["one_best"][0]
 
 
 def test_failures_are_kept_and_counted() -> None:
@@ -139,27 +142,64 @@ def test_comparison_is_over_shared_segments_by_id(spaces: list[Lattice]) -> None
     # in another order, one missing and one more
     other = collected([*reversed(worse[1:]), _list("new", ["a"], "a")], name="two")
     found = comparisons([one, other], **OPTIONS)
-    assert found is not None
-    assert (found["shared"], found["only"]) == (len(spaces) - 1, [1, 1])
+    assert (found["shared"], found["missing"]) == (len(spaces) - 1, [1, 1])
+    # 1-best, MBR and oracle of the one, then of the other
+    assert found["answers"][0], found["answers"][3] == ((0, "one_best"), (1, "one_best"))
     rows = [
         corpus_stats(WER(), [best_words(e) for e in some[1:]], [e.references for e in some[1:]])
         for some in (spaces, worse)
     ]
     effect = paired_bootstrap(WER(), rows[0], rows[1], **OPTIONS)
-    assert found["effects"]["one_best"][0]["effect"] == pytest.approx(effect.effect)
-    assert found["effects"]["one_best"][0]["p"] == effect.p_value
-    assert comparisons([one], **OPTIONS) is None
+    assert found["effects"][0]["0-3"]["effect"] == pytest.approx(effect.effect)
+    assert found["effects"][0]["0-3"]["p"] == effect.p_value
+    # of one system all segments count
+    assert found["effects"][0]["0-2"] == comparisons([one], **OPTIONS)["effects"][0]["0-2"]
+
+
+def test_matched_pairs_are_those_of_compare(tmp_path: Path) -> None:
+    rng = Random(3)
+    texts = [[rng.choice("abcd") for _ in range(rng.randint(1, 12))] for _ in range(40)]
+    files = [tmp_path / name for name in ("refs", "a", "b", "c")]
+    for file in files:
+        spoilt = [[w for w in t if rng.random() > 0.2 * (file.name != "refs")] for t in texts]
+        file.write_text("".join(f"u{n} {' '.join(t)}\n" for n, t in enumerate(spoilt)))
+    common = ["--refs", str(files[0]), "--metric", "wer", "-q", "-o"]
+    told, page = tmp_path / "told.json", tmp_path / "page.html"
+    argv = ["compare", *map(str, files[1:]), *common, str(told), "--format", "json"]
+    assert main([*argv, "--test", "mapsswe", "bootstrap"]) == 0
+    assert main(["report", *map(str, files[1:]), *common, str(page)]) == 0
+    effects = unpacked(page.read_bytes())["report"]["comparison"]["effects"][0]
+    for number, one in enumerate(json.loads(told.read_text())["comparisons"], 1):
+        p_values = {each["method"]: each["p_value"] for each in one["tests"]}
+        found = effects[f"0-{number}"]
+        assert found["mapsswe"] == pytest.approx(p_values["mapsswe"])
+        assert found["p"] == pytest.approx(p_values["bootstrap"])
+        assert -found["effect"] == pytest.approx(one["tests"][0]["effect"])
+
+
+def test_calibrated_confidences_stand_beside_them_as_they_are(spaces: list[Lattice]) -> None:
+    calibration = Calibration(None, ((0.0, 0.5), (1.0, 0.85)))
+    system = SystemReport("one", METRICS, calibration=calibration)
+    for outcome in _outcomes(spaces):
+        system.add(outcome)
+    found = system.content(**OPTIONS, top=5)["reliability"]
+    assert [each["name"] for each in found["of"]] == ["as they are", "calibrated"]
+    words = [sum(count for count, *_ in each["bins"]) for each in found["of"]]
+    assert words == [found["words"]] * 2
+    # none is above what the calibration makes of certainty
+    assert found["of"][1]["bins"][9][0] == sum(b[0] for b in found["of"][1]["bins"][:4]) == 0
 
 
 def test_reliability_counts_the_words_of_decisions(system: SystemReport) -> None:
     found = system.content(**OPTIONS, top=5)["reliability"]
-    assert sum(words for words, *_ in found["bins"]) == found["words"]
+    (bins,) = [each["bins"] for each in found["of"]]
+    assert sum(words for words, *_ in bins) == found["words"]
     assert found["without"] == 0
     words, substitutions, insertions, deletions = np.array(system.index()["counts"]["mbr"]).sum(
         axis=1
     )
     assert found["words"] == words - deletions + insertions
-    right = sum(right for _, _, right in found["bins"])
+    right = sum(right for _, _, right in bins)
     assert right == words - deletions - substitutions
 
 

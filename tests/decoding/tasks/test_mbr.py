@@ -7,8 +7,8 @@ import pickle
 import pytest
 
 from decoding.corpus.outcomes import Segment
-from decoding.extraction.oracle import oracle
-from decoding.minimum_risk.mbr import mbr, mbr_kbest
+from decoding.extraction.oracle_search import oracle
+from decoding.minimum_risk.decisions import mbr, mbr_kbest
 from decoding.tasks.mbr import MBRTask
 from fstmetrics import BLEU, GRR, TBLEU, WER
 from lattices import Forest, Lattice

@@ -14,7 +14,7 @@ from lattices.errors import FormatError
 from lattices.formats.arrow.schema import (
     Numbering,
     cut_into_batches,
-    numbered_batch,
+    number_batch,
     row_of,
     table_schema,
 )
@@ -70,7 +70,7 @@ def test_columns_that_native_code_owns_are_written_as_others(
     assert table.equals(to_arrow([*named, *last]))
     pickled = pickle.loads(pickle.dumps([row_of(each, Unsupported("arrow")) for each in native]))
     numbering = Numbering()
-    again = [numbered_batch(piece, numbering) for piece in cut_into_batches(pickled)]
+    again = [number_batch(piece, numbering) for piece in cut_into_batches(pickled)]
     assert mixed or table.equals(pa.Table.from_batches(numbering.name_words(again), table_schema()))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from decoding.report.choices import read_choices
+from decoding.report.saved_choices import read_choices
 from lattices.errors import FormatError
 from tests.decoding.cli.commandline import cats, command
 from tests.decoding.report.pages import unpacked

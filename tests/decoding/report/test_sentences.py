@@ -1,4 +1,4 @@
-"""Pages of results that were saved."""
+"""Pages of results that were saved, and of what systems said."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from decoding.report.saved import is_saved, read_saved
-from tests.decoding.cli.commandline import CAT, cats, command, lattice_line, words
+from decoding.report.sentences import divide, read_saved, saved_kind
+from tests.decoding.cli.commandline import CAT, command, lattice_line, words
 from tests.decoding.report.pages import details, unpacked
 
 run = command()
@@ -64,9 +64,9 @@ def test_saved_beside_searched(folder: Path) -> None:
     output = folder / "page.html"
     argv = [folder / "some.jsonl", "--against", folder / "oracles.jsonl", "--refs", folder / "refs"]
     assert run("report", *argv, "--metric", "wer", "-q", "-o", output) == 0
-    effects = unpacked(output.read_bytes())["report"]["comparison"]["effects"]
-    assert list(effects) == ["oracle"]
-    assert effects["oracle"][0]["effect"] == 0.0
+    comparison = unpacked(output.read_bytes())["report"]["comparison"]
+    assert comparison["answers"] == [[0, "one_best"], [0, "mbr"], [0, "oracle"], [1, "oracle"]]
+    assert comparison["effects"][0]["2-3"]["effect"] == 0.0
 
 
 def test_sentence_oracles_and_corpus_oracles(folder: Path) -> None:
@@ -83,10 +83,83 @@ def test_sentence_oracles_and_corpus_oracles(folder: Path) -> None:
 
 
 def test_which_files_are_results(folder: Path) -> None:
-    assert is_saved(str(folder / "oracles.jsonl"))
-    assert is_saved(str(folder / "mbr.jsonl"))
-    assert not is_saved(str(folder / "some.jsonl"))
-    assert not is_saved(str(folder / "refs"))
+    assert saved_kind(str(folder / "oracles.jsonl")) == "oracle"
+    assert saved_kind(str(folder / "mbr.jsonl")) == "mbr"
+    assert saved_kind(str(folder / "some.jsonl")) is None
+    assert saved_kind(str(folder / "refs")) is None
+
+
+def test_files_are_divided_into_systems(folder: Path) -> None:
+    words(folder / "one.txt", "x the cat", "y a cat")
+    words(folder / "two.trn", "the cat (x)", "a cat (y)")
+    names = ["one.txt", "some.jsonl", "oracles.jsonl", "two.trn", "mbr.jsonl", "mbr.jsonl"]
+    found = divide([str(folder / name) for name in (*names, "some.jsonl")], None)
+    assert [([Path(path).name for path in each.paths], each.holds) for each in found] == [
+        (["one.txt"], "sentences"),
+        (["some.jsonl", "some.jsonl"], "spaces"),
+        (["oracles.jsonl", "mbr.jsonl"], "saved"),
+        (["two.trn"], "sentences"),
+        (["mbr.jsonl"], "saved"),
+    ]
+
+
+CTM = ["u1 A 0.1 0.2 the 0.9", "u1 A 0.4 0.2 hat 0.3", "u2 A 0.0 0.5 a 0.8"]
+
+
+@pytest.mark.parametrize(
+    "refs", [["u1 the cat", "u2 a cat sat"], ["the cat (u1)", "a cat sat (u2)"]]
+)
+def test_systems_say_the_same_in_every_layout(folder: Path, refs: list[str]) -> None:
+    words(folder / "r", *refs)
+    words(folder / "kaldi", "u1 the hat", "u2 a")
+    words(folder / "trn", "the hat (u1)", "a (u2)")
+    words(folder / "ctm", *CTM)
+    words(folder / "tsv", "u1\t0.5\tthe hat", "u2\t0.1\ta")
+    names = ["kaldi", "trn", "ctm", "tsv"]
+    output = folder / "page.html"
+    argv = [*(folder / name for name in names), "--refs", folder / "r", "--metric", "wer"]
+    assert run("report", *argv, "-q", "-o", output) == 0
+    data = unpacked(output.read_bytes())
+    report = data["report"]
+    assert [each["name"] for each in report["systems"]] == names
+    assert report["comparison"]["answers"] == [[n, "one_best"] for n in range(4)]
+    for number, system in enumerate(report["systems"]):
+        (found,) = system["scores"]["one_best"]
+        assert found["score"] == pytest.approx(3 / 5)
+        assert found["rates"][0] == "%WER 60.00 [ 3 / 5, 0 ins, 2 del, 1 sub ]"
+        assert data[f"index-{number}"]["texts"] == ["the hat", "a"]
+    # what a page has once it does not have again
+    assert data["index-0"]["references"] == ["the cat", "a cat sat"]
+    assert data["index-1"]["references"] == ["", ""]
+    effects = report["comparison"]["effects"][0]
+    assert sorted(effects) == ["0-1", "0-2", "0-3", "1-2", "1-3", "2-3"]
+    assert {(each["effect"], each["p"], each["mapsswe"]) for each in effects.values()} == {
+        (0.0, 1.0, 1.0)
+    }
+    # a ctm has times, and confidences to judge
+    (sentence,) = details(data, 2)[0]["sentences"]
+    assert sentence["times"] == [[0.1, 0.3], [0.4, 0.6]]
+    reliability = report["systems"][2]["reliability"]
+    assert (reliability["kind"], reliability["words"]) == ("one_best", 3)
+    assert sum(right for _, _, right in reliability["of"][0]["bins"]) == 2
+    assert report["systems"][0]["reliability"] is None
+
+
+def test_lines_are_paired_by_their_order(folder: Path) -> None:
+    words(folder / "r", "the cat", "a cat sat")
+    words(folder / "one", "the cat", "a cat")
+    words(folder / "two", "the cat", "")
+    output = folder / "page.html"
+    argv = ["--refs", folder / "r", "--metric", "wer", "-q", "-o", output]
+    assert run("report", folder / "one", folder / "two", *argv) == 0
+    data = unpacked(output.read_bytes())
+    assert data["index-0"]["ids"] == ["1", "2"]
+    scores = [each["scores"]["one_best"][0]["score"] for each in data["report"]["systems"]]
+    assert scores == pytest.approx([1 / 5, 3 / 5])
+    output.unlink()
+    words(folder / "two", "the cat")
+    assert run("report", folder / "one", folder / "two", *argv) == 2
+    assert not output.exists()
 
 
 def test_bad_lines_are_named_and_the_others_kept(
@@ -120,8 +193,7 @@ def test_confidences_of_another_shape(folder: Path, confidences: object) -> None
 
 def test_references_are_needed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("report", folder / "oracles.jsonl", "-o", folder / "page.html") == 2
-    assert "give them by --refs" in capsys.readouterr().err
-    both = [folder / "oracles.jsonl", cats(folder / "cats.jsonl")]
-    assert run("report", *both, "--refs", folder / "refs", "-o", folder / "page.html") == 2
-    assert "has saved results" in capsys.readouterr().err
+    assert "oracles.jsonl has results without references" in capsys.readouterr().err
+    assert run("report", folder / "refs", "-o", folder / "page.html") == 2
+    assert "refs has sentences without references; give --refs FILE" in capsys.readouterr().err
     assert not (folder / "page.html").exists()

@@ -18,7 +18,7 @@ from decoding.cli.tables import (
     score_headings,
 )
 from decoding.plots import Dots
-from decoding.report.choices import NAMES
+from decoding.report.saved_choices import NAMES
 
 if TYPE_CHECKING:
     from decoding.tasks.choices import Choice, Choices

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import decoding
 from decoding import density_curve, oracle, oracle_at, oracle_kbest, oracles, worst
-from decoding.extraction.oracle import find_oracles
+from decoding.extraction.oracle_search import find_oracles
 from fstmetrics import CER, GRR, WER, WRR
 from fstmetrics.contract import quality
 from lattices import Error, Hypothesis, Lattice, NBest, OptionError, SpaceError, prune

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import lattices
 from decoding import EditDistance, FastConsensus, Linear, Pairwise, mbr, mbr_kbest
+from decoding.minimum_risk.decisions import METHODS, method_with
 from decoding.minimum_risk.evidence import Evidence, evidence_of
-from decoding.minimum_risk.mbr import METHODS, method_with
 from decoding.minimum_risk.method import MBRProblem, Method
 from fstmetrics import BLEU, CER, GRR, TBLEU, WER, WRR
 from lattices import Forest, Hypothesis, Lattice, NBest
