@@ -456,8 +456,9 @@ class _Batch:
         if all(map(decomposes, evaluators)):
             # the oracles of these segments are part of the best corpus, whatever others are
             fronts = [
-                found
-                and (
+                None
+                if found is None
+                else (
                     _front_of_one(floats(found.stats[np.newaxis]), found.engine),
                     _list_sentences(space, [found.tokens]),
                 )
@@ -465,7 +466,7 @@ class _Batch:
             ]
         else:
             try:
-                found = candidates(spaces, evaluators, self.task.search)
+                gathered = candidates(spaces, evaluators, self.task.search)
             except TooLargeError:
                 return
             fronts = [
@@ -475,7 +476,7 @@ class _Batch:
                     if isinstance(some := front.hypotheses, Sentences)
                     else _list_sentences(space, [each.tokens for each in some]),
                 )
-                for space, front in zip(spaces, found, strict=True)
+                for space, front in zip(spaces, gathered, strict=True)
             ]
         for place, evaluator, part in zip(places, evaluators, fronts, strict=True):
             if part is not None:
