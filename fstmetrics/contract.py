@@ -464,12 +464,15 @@ def compile_for(space: S, evaluator: CompiledEvaluator) -> tuple[Prepared[S], Ma
     return prepared, machine if prepared.exact else replace(machine, relation="proxy")
 
 
-def nbest_values(evaluator: Evaluator, nbest: NBest) -> tuple[FloatColumn, float]:
+def nbest_values(
+    evaluator: Evaluator, nbest: NBest, stats: FloatColumn | None = None
+) -> tuple[FloatColumn, float]:
     """Return what each entry of a list is worth, higher is better, and what counts as rounding.
 
     Metrics that count in whole units (an evaluator with ``list_values``) give what their machines
     give, so that ties are the same in lists, lattices and forests, and nothing is rounding. Of
-    other metrics it is the score, turned so that higher is better.
+    other metrics it is the score, turned so that higher is better. ``stats`` are those of
+    :func:`nbest_stats`, if they are there.
 
     Examples
     --------
@@ -483,7 +486,7 @@ def nbest_values(evaluator: Evaluator, nbest: NBest) -> tuple[FloatColumn, float
     rounding, whole = rounding_of(evaluator), abilities_of(evaluator).list_values
     if rounding and whole is not None and metric_abilities_of(metric).whole_costs is not None:
         return whole(evaluator, nbest), 0.0
-    scores = scores_of(metric, nbest_stats(evaluator, nbest))
+    scores = scores_of(metric, nbest_stats(evaluator, nbest) if stats is None else stats)
     return (scores if metric.higher_is_better else -scores), rounding
 
 

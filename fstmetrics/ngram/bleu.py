@@ -15,7 +15,6 @@ from fstmetrics._native import NGrams, bleu_scores, corpus_matches
 from fstmetrics.contract import SCORING, ClippedMatches, NumberStats, offers
 from fstmetrics.corpora import pair_segments
 from fstmetrics.external.tokenizers import NO_TOKENIZER, WORD_BY_WORD, check_tokenizer, tokenizer
-from fstmetrics.list_units import ListUnits
 from fstmetrics.references import (
     Reference,
     Tokens,
@@ -446,16 +445,7 @@ class BLEUEvaluator:
         Each distinct word of the list is looked up once; the n-grams are counted in one
         compiled pass.
         """
-        metric = self.metric
-        if metric.tokenize != NO_TOKENIZER:
-            sentences = [list(metric.units(nbest.tokens(entry))) for entry in range(len(nbest))]
-            units = ListUnits.of_sentences(sentences)
-        else:
-            units = ListUnits.of_words(nbest)
-            if metric.lowercase:
-                units = units.map(str.lower)
-            if metric.unit == "char":
-                units = units.characters(metric.spaces)
+        units = pairs.bleu_units(self.metric)(nbest)
         numbers = np.array(self._numbers(units.symbols), dtype=np.int32)
         return self._rows(ints(numbers[units.unit]), units.offset)
 
