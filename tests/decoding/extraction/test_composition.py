@@ -54,7 +54,10 @@ def test_only_lists_are_put_together() -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words(tmp_path / "refs", "the cat sat", "no")
     words(
-        tmp_path / "lists", "0 ||| a cat sat ||| -1", "0 ||| the hat sat ||| -2", "1 ||| no ||| -1"
+        tmp_path / "lists",
+        "0 ||| a cat sat ||| lm=1 ||| -1",
+        "0 ||| the hat sat ||| lm=1 ||| -2",
+        "1 ||| no ||| lm=1 ||| -1",
     )
     command = [
         "oracle",
