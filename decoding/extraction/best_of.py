@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -10,11 +12,20 @@ import numpy as np
 from decoding.extraction.oracle_search import check_sizes
 from decoding.extraction.ranking import ranking
 from fstmetrics import Evaluator, Metric
-from fstmetrics.contract import EVALUATOR, nbest_stats, nbest_values, scores_of
+from fstmetrics.contract import (
+    EVALUATOR,
+    metric_abilities_of,
+    nbest_stats,
+    nbest_values,
+    scores_of,
+)
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 from lattices.spaces import NBest, Space
 from lattices.spaces.arguments import SPACE, check_filled, takes
+
+#: of samples, that are drawn when there are more
+SUBSETS = 200
 
 
 class SubsetPoint(NamedTuple):
@@ -48,6 +59,40 @@ def subset_weights(samples: int, sizes: Iterable[int]) -> FloatColumn:
         ratio = np.maximum(left - k + 1, 0.0) / left
         rows.append(k / samples * np.concatenate([[1.0], np.cumprod(ratio)]))
     return floats(np.array(rows).reshape(len(rows), samples))
+
+
+def decision_weights(
+    samples: NBest, metric: Metric, sizes: Iterable[int], *, subsets: int = SUBSETS, seed: int = 0
+) -> FloatColumn:
+    """Return how probable each sample is to be the MBR decision among k of them, a row for each k.
+
+    Over all subsets of k samples, or as many as ``subsets`` that are drawn if there are more. All
+    of a subset are evidence, of the same weight. Ties go to the first.
+    """
+    among, score_pairs = len(samples), metric_abilities_of(metric).pair_scores
+    if score_pairs is not None:
+        utility = score_pairs(metric, samples, samples)
+    else:
+        evaluators = (metric.against([samples.tokens(entry)]) for entry in range(among))
+        utility = np.array([scores_of(metric, nbest_stats(each, samples)) for each in evaluators])
+    if np.isnan(utility).any():
+        raise OptionError(f"{metric} gives a sample no score against another: no mean of them")
+    # by evidence, then by candidate; higher is better
+    utility = utility if metric.higher_is_better else -utility
+    drawn = np.random.default_rng(seed).permuted(np.tile(np.arange(among), (subsets, 1)), axis=1)
+    rows = []
+    for size in sizes:
+        k = min(size, among)
+        chosen = drawn[:, :k]
+        if math.comb(among, k) <= subsets:
+            chosen = np.array(list(combinations(range(among), k)))
+        inside = np.zeros((len(chosen), among))
+        np.put_along_axis(inside, chosen, 1.0, axis=1)
+        # equal, but for rounding, are equal
+        means = np.round(inside @ utility / k, 12)
+        decided = np.where(inside > 0, means, -np.inf).argmax(axis=1)
+        rows.append(np.bincount(decided, minlength=among) / len(chosen))
+    return floats(np.array(rows).reshape(len(rows), among))
 
 
 @takes(space=SPACE, evaluator=EVALUATOR)
@@ -126,9 +171,7 @@ def _weigh(
     """Return how probable each entry is to be chosen at each size, in the order that is given."""
     if utility is None:
         return subset_weights(len(order), sizes)
-    from decoding.minimum_risk.pairwise import decide_subsets
-
-    return floats(decide_subsets(cast(NBest, space), utility, sizes)[:, order])
+    return floats(decision_weights(cast(NBest, space), utility, sizes)[:, order])
 
 
 def _rank(space: Space, evaluator: Evaluator) -> tuple[Sequence[int], FloatColumn]:

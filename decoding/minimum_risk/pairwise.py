@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -40,8 +38,6 @@ from lattices.spaces import Forest, NBest, Space
 
 #: scores of pairs that are in memory at once
 _PAIRS = 1 << 22
-#: of samples, when there are more
-SUBSETS = 200
 
 
 def score_matrix(candidates: NBest, evidence: NBest, metric: Metric) -> FloatColumn:
@@ -87,35 +83,6 @@ def expected_scores(
             some = rows(evidence.nbest, ints(np.arange(first, last)))
             total += evidence.weight[first:last] @ score_matrix(candidates, some, metric) ** power
     return check_expectations(total, metric)
-
-
-def decide_subsets(
-    samples: NBest, metric: Metric, sizes: Sequence[int], *, subsets: int = SUBSETS, seed: int = 0
-) -> FloatColumn:
-    """Return how probable each sample is to be the MBR decision among k of them, a row for each k.
-
-    Over all subsets of k samples, or as many as ``subsets`` that are drawn if there are more. All
-    of a subset are evidence, of the same weight. Ties go to the first.
-    """
-    among = len(samples)
-    utility = score_matrix(samples, samples, metric).T
-    if not metric.higher_is_better:
-        utility = -utility
-    check_expectations(utility, metric)
-    drawn = np.random.default_rng(seed).permuted(np.tile(np.arange(among), (subsets, 1)), axis=1)
-    rows = []
-    for size in sizes:
-        k = min(size, among)
-        chosen = drawn[:, :k]
-        if math.comb(among, k) <= subsets:
-            chosen = np.array(list(combinations(range(among), k)))
-        inside = np.zeros((len(chosen), among))
-        np.put_along_axis(inside, chosen, 1.0, axis=1)
-        # equal, but for rounding, are equal
-        means = np.round(inside @ utility.T / k, 12)
-        decided = np.where(inside > 0, means, -np.inf).argmax(axis=1)
-        rows.append(np.bincount(decided, minlength=among) / len(chosen))
-    return floats(np.array(rows).reshape(len(rows), among))
 
 
 def check_expectations(expected: FloatColumn, metric: Metric) -> FloatColumn:
