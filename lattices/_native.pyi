@@ -576,6 +576,16 @@ def longest_sentence(forest: ForestColumns) -> float:
     Return the number of words of the longest sentence: it can be huge, hence a float.
     """
 
+class WordPatternColumns:
+    """A pattern of words as two deterministic automata, checked."""
+
+    def __init__(self, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], word_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], forward: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], backward: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int) -> None: ...
+
+def find_matches(lattice: LatticeColumns, patterns: Sequence[WordPatternColumns], times: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, threshold: float) -> list[tuple[float, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]]:
+    """
+    Return for each pattern the probability of a match, and its occurrences.
+    """
+
 class LengthGraph:
     """
     Weighted sentences as a graph to walk, every step with its probability and its length.

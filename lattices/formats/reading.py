@@ -84,6 +84,9 @@ FORMATS: Registry[Format] = Registry(
         "whisper": "asr-json",
         "whisper.cpp": "asr-json",
         "marian": "moses-nbest",
+        "page": "page-xml",
+        "pagexml": "page-xml",
+        "tesseract": "hocr",
     },
 )
 

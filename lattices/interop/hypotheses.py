@@ -7,6 +7,16 @@ hypotheses                              score                               feat
 ======================================  ==================================  =====================
 texts                                   none: all are equal
 ``(text, score)``                       as given
+mappings and objects with a text        as it is usually named: ``score``,
+                                        ``logprob``, ``confidence``, ...
+vosk, its JSON too                      ``confidence``; without
+                                        alternatives, the sum of the
+                                        logarithms of ``conf``
+openai-whisper, faster-whisper          ``avg_logprob * (tokens + 1)``,
+                                        summed over segments
+WhisperX                                the same, or the sum of the
+                                        logarithms of words' scores
+sherpa-onnx                             the sum of ``ys_log_probs``
 ESPnet ``(text, tokens, ids, hyp)``     ``hyp.score``, the weighted sum     ``hyp.scores``
 pyctcdecode beams, SpeechBrain's        ``lm_score``, which is the sum of   ``logit``, ``lm``
 ``CTCHypothesis``                       both
@@ -22,12 +32,24 @@ OpenAI choices                          the sum of ``logprobs``, or none
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from lattices.errors import OptionError, SpaceError, expecting
 from lattices.formats.base import split_words
+from lattices.formats.lists.recognisers import (
+    BEGINS,
+    ENDS,
+    Result,
+    get,
+    get_text,
+    is_list,
+    join_parts,
+    read_result,
+    score_of,
+)
 from lattices.spaces import Hypothesis, NBest
 from lattices.vocabulary import Vocabulary
 
@@ -38,7 +60,6 @@ Tokenizer: TypeAlias = Any
 #: fields of what one segment has, and of what its hypotheses are
 _LISTS = ("n_best_hypotheses", "outputs", "choices")
 _PARALLEL = ("hypotheses", "sequences")
-_TEXTS = ("text", "pred_text", "content")
 _TOKENS = ("tokens", "y_sequence", "yseq", "token_ids")
 
 
@@ -67,9 +88,10 @@ def from_hypotheses(
     Parameters
     ----------
     hypotheses
-        The hypotheses of one segment, best first: tuples, objects or mappings as the module
-        lists them, or the object that holds them (NeMo's ``NBestHypotheses``, a result of
-        CTranslate2, vLLM's ``RequestOutput``, a response with ``choices``).
+        The hypotheses of one segment, best first: texts, tuples, objects or mappings as the module
+        lists them, or what holds them (NeMo's ``NBestHypotheses``, a result of CTranslate2,
+        vLLM's ``RequestOutput``, a response with ``choices``, vosk's JSON). A text, or the
+        segments that follow one another in whisper's transcription, are one hypothesis.
     tokenizer : function, object with ``decode``, or table, optional
         Makes text of tokens or of their numbers, where hypotheses have no text. Without it
         tokens are the words of the list, see :func:`lattices.to_words`.
@@ -112,20 +134,16 @@ def from_hypotheses(
     return NBest.from_hypotheses(entries, vocabulary=vocabulary, feature_names=names, **fields)
 
 
-def _get(thing: Any, name: str) -> Any:
-    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
-
-
 def _entries(hypotheses: Any) -> list[Any]:
     """Return the hypotheses of one segment, whatever holds them."""
     for name in _LISTS:
-        found = _get(hypotheses, name)
-        if found is not None and not callable(found):
+        found = get(hypotheses, name)
+        if found is not None:
             return list(found)
     for name in _PARALLEL:
-        said = _get(hypotheses, name)
-        if said is not None and not callable(said):
-            scores = _get(hypotheses, "scores")
+        said = get(hypotheses, name)
+        if said is not None:
+            scores = get(hypotheses, "scores")
             if scores is None:  # vLLM's beam search: each sequence has its own
                 return list(said)
             if len(scores) != len(said):
@@ -133,16 +151,55 @@ def _entries(hypotheses: Any) -> list[Any]:
                     f"{len(scores)} scores for {len(said)} hypotheses; CTranslate2 gives them "
                     "with return_scores=True"
                 )
-            numbers = _get(hypotheses, "sequences_ids") or said
+            numbers = get(hypotheses, "sequences_ids") or said
             pairs = zip(zip(said, numbers, strict=True), scores, strict=True)
             return [_FoundFields(_Both(*both), score) for both, score in pairs]
+    found = _recognised(hypotheses)
+    if found is not None:
+        return found
     single = isinstance(hypotheses, str | Mapping) or not isinstance(hypotheses, Iterable)
     if not single and isinstance(hypotheses, tuple) and hypotheses:
         # one that is not in a list
         single = isinstance(hypotheses[0], str) and not isinstance(hypotheses[-1], str)
     if single:
         raise SpaceError(f"{hypotheses!r:.80} is no list of hypotheses")
-    return list(hypotheses)
+    together = list(hypotheses)
+    if together and all(map(_is_part, together)):
+        return [_of_result(join_parts(together))]
+    return together
+
+
+def _is_part(thing: Any) -> bool:
+    """Tell whether something has a text and two times, as whisper's segments have."""
+    return get_text(thing) is not None and None not in (get(thing, *BEGINS), get(thing, *ENDS))
+
+
+def _recognised(thing: Any) -> list[_FoundFields] | None:
+    """Return the hypotheses of a text, or of a recogniser's result; None if it is none."""
+    if isinstance(thing, str):
+        value = _json_object(thing)
+        if value is None:
+            return [_FoundFields(thing)]
+        thing = value
+    if isinstance(thing, tuple) and len(thing) == 2 and isinstance(thing[0], Generator):
+        return [_of_result(join_parts(thing[0]))]  # what faster-whisper's transcribe returns
+    results = None if is_list(thing) else read_result(thing)
+    return None if results is None else [_of_result(each) for each in results]
+
+
+def _json_object(text: str) -> dict[str, Any] | None:
+    """Return what vosk says of an utterance; None for a plain text."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _of_result(found: Result) -> _FoundFields:
+    return _FoundFields(found.tokens, found.score)
 
 
 class _Both(NamedTuple):
@@ -175,10 +232,10 @@ def _read_tuple(each: Sequence[Any]) -> _FoundFields | None:
         return _FoundFields(each[0], each[1])
     if len(each) < 2:
         return None
-    score = _get(each[-1], "score")
+    score = get(each[-1], "score")
     if score is not None:  # ESPnet; without a tokenizer the text is missing
         said = each[0] if each[0] is not None else each[1]
-        return _FoundFields(said, score, _get(each[-1], "scores") or {})
+        return _FoundFields(said, score, get(each[-1], "scores") or {})
     if len(each) >= 4 and _is_number(each[-1]) and _is_number(each[-2]):  # pyctcdecode
         return _sum(each[0], each[-2], each[-1])
     return None
@@ -192,45 +249,37 @@ def _read_fields(each: Any, tokens: bool) -> _FoundFields | None:
     said = _read_text(each, tokens)
     if said is None:
         return None
-    for name in ("cumulative_logprob", "cum_logprob"):
-        if _get(each, name) is not None:
-            return _FoundFields(said, _get(each, name))
-    total, score = _get(each, "lm_score"), _get(each, "score")
-    logit = _get(each, "logit_score")
+    total, score, logit = (get(each, name) for name in ("lm_score", "score", "logit_score"))
     if total is not None and (logit is not None or score is not None):
         return _sum(said, score if logit is None else logit, total)
-    if _get(each, "emittingModelScore") is not None:
-        parts = {"emission": _get(each, "emittingModelScore"), "lm": _get(each, "lmScore")}
+    if get(each, "emittingModelScore") is not None:
+        parts = {"emission": get(each, "emittingModelScore"), "lm": get(each, "lmScore")}
         return _FoundFields(said, score, parts)
-    if score is None and _get(each, "logprobs") is not None:
-        return _FoundFields(said, _logprob(_get(each, "logprobs")))
+    score = score_of(each) if score is None else score
+    if score is None and get(each, "logprobs") is not None:
+        return _FoundFields(said, _logprob(get(each, "logprobs")))
     return _FoundFields(said, score)
 
 
 def _read_text(each: Any, tokens: bool) -> Any:
-    for holder in () if tokens else (each, _get(each, "message")):
-        for name in _TEXTS:
-            if isinstance(_get(holder, name), str):
-                return _get(holder, name)
-    if not tokens and _is_list(_get(each, "words")):
-        words = _to_plain(_get(each, "words"))
+    for holder in () if tokens else (each, get(each, "message")):
+        if (text := get_text(holder)) is not None:
+            return text
+    if not tokens and is_list(get(each, "words")):
+        words = _to_plain(get(each, "words"))
         # flashlight has -1 where no word ends
         return [word for word in words if not isinstance(word, int) or word >= 0]
     for name in _TOKENS:
-        if _is_list(_get(each, name)):
-            return _to_plain(_get(each, name))
+        if is_list(get(each, name)):
+            return _to_plain(get(each, name))
     return None
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, str | Mapping)
 
 
 def _logprob(logprobs: Any) -> float:
     """Return the sum of OpenAI's two layouts: of completions, and of chats."""
-    values = _get(logprobs, "token_logprobs")
+    values = get(logprobs, "token_logprobs")
     if values is None:
-        values = [_get(each, "logprob") for each in _get(logprobs, "content") or ()]
+        values = [get(each, "logprob") for each in get(logprobs, "content") or ()]
     return math.fsum(value for value in values if value is not None)
 
 

@@ -5,11 +5,17 @@ Nothing is imported to find out: objects are known by what they have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from lattices.errors import SpaceError
+from lattices.formats.lists.recognisers import ALTERNATIVES, PARTS, get, get_text
 from lattices.spaces import Hypothesis, NBest, Space
+
+#: fields of what holds the hypotheses of one segment
+_HOLDERS = (
+    "n_best_hypotheses", "outputs", "choices", "hypotheses", "sequences", *ALTERNATIVES, *PARTS,
+)  # fmt: skip
 
 
 class _Door(NamedTuple):
@@ -29,14 +35,14 @@ def _is_fst(thing: Any) -> bool:
 
 def _is_list(thing: Any) -> bool:
     """Tell whether something holds hypotheses, of whatever kind."""
-    holders = ("n_best_hypotheses", "outputs", "choices", "hypotheses", "sequences")
-    if isinstance(thing, Mapping):
-        return not thing.keys().isdisjoint(holders)
+    if isinstance(thing, str | Generator):
+        return True
     if isinstance(thing, list | tuple):
         first = thing[0] if thing else None
         # a list of numbers, or of rows (a matrix, several segments), holds no hypotheses
-        return isinstance(first, str | tuple | Mapping | Hypothesis) or hasattr(first, "__dict__")
-    return any(_has(thing, name) for name in holders)
+        kinds = (str, tuple, Mapping, Hypothesis, Generator)
+        return isinstance(first, kinds) or hasattr(first, "__dict__")
+    return get_text(thing) is not None or get(thing, *_HOLDERS) is not None
 
 
 #: in the order in which they are asked

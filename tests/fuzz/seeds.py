@@ -15,11 +15,15 @@ from lattices.spaces import Lattice, Space
 from lattices.testing import sample_forests, sample_lattices, sample_nbests
 from lattices.vocabulary import Vocabulary
 from tests.fuzz.targets import SYMBOLS
-from tests.lattices.formats import bad_forests, bad_lists
+from tests.lattices.formats import bad_forests, bad_lists, bad_pages
 
 #: by hand: what cannot be written, and the dialects that our writers do not use
 SAMPLES: dict[str, tuple[str, ...]] = {
-    **{name: (text,) for name, text in (bad_forests.TEXTS | bad_lists.TEXTS).items()},
+    **{
+        name: (text,)
+        for each in (bad_forests, bad_lists, bad_pages)
+        for name, text in each.TEXTS.items()
+    },
     "htk": (
         "VERSION=1.0\nlmscale=9.5 wdpenalty=-1.5 base=10\nUTTERANCE=utt-1\nstart=0 end=2\n"
         "N=3 L=3\nI=0 t=0.00\nI=1 t=0.25 W=a v=1\nI=2 t=0.5 W=!NULL\n"

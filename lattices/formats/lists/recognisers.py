@@ -1,4 +1,4 @@
-"""Results of speech recognisers as JSON: vosk, openai-whisper, whisper.cpp, ESPnet 1; read only.
+"""Results of speech recognisers: vosk, openai-whisper, whisper.cpp, ESPnet 1; read only.
 
 Objects may follow one another, over as many lines as they like. An utterance is named by the file,
 further ones with their numbers (``talk``, ``talk-1``), those of ESPnet by themselves. Told by their
@@ -18,6 +18,8 @@ keys:
 ``utts``
     ESPnet 1 (``data.json``): for each utterance a list of ``rec_text`` with ``score``; ``<eos>`` is
     no word. ``text`` is the reference.
+
+:func:`read_result` takes the same things as objects of the packages, by the same names.
 """
 
 from __future__ import annotations
@@ -25,14 +27,27 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, NamedTuple
 
 from lattices.errors import SpaceError
 from lattices.formats.base import BYTE_ORDER_MARK, Format, Record, split_words
 from lattices.formats.json.fields import decode, take_field
+from lattices.formats.lists.table import NAMES
 from lattices.spaces import Hypothesis, NBest
 from lattices.vocabulary import Vocabulary
+
+#: names of fields: of a list of hypotheses, of consecutive parts of one, ...
+ALTERNATIVES = ("alternatives",)
+PARTS = ("segments", "transcription")
+TEXTS = (*NAMES["text"], "content")
+SCORES = (*NAMES["score"], "cum_logprob")
+#: ... of log-probabilities of tokens, and of words, or tokens, that are objects
+LOGPROBS = ("ys_log_probs", "ys_probs")
+WORDS = ("result", "words", "tokens")
+CONFIDENCES = ("conf", "confidence", "probability", "p", "score")
+BEGINS = ("start", "begin")
+ENDS = ("end",)
 
 _KEYS = ("alternatives", "result", "partial", "segments", "transcription", "utts")
 #: the keys that only such files begin with
@@ -93,17 +108,16 @@ class RecogniserJson(Format):
             hypotheses = [_espnet(each) for each in outputs]
             texts = dict.fromkeys(each["text"] for each in outputs if "text" in each)
             references = tuple(text for text in texts if isinstance(text, str))
-        elif "alternatives" in fields:
-            hypotheses = [_vosk(each) for each in take_field(fields, "alternatives", list)]
-        elif "segments" in fields or "transcription" in fields:
-            hypotheses = [_whisper(fields)]
-        elif "text" in fields:
-            words = take_field(fields, "result", list, [])
-            posteriors = [max(_number(word, "conf"), _SMALLEST) for word in words]
-            score = math.fsum(map(math.log, posteriors))
-            hypotheses = [Hypothesis(_words(fields, "text"), score)]
         else:
-            raise record.error(f"none of the keys {', '.join(_KEYS)} or text in the object")
+            found = read_result(fields)
+            if found is None:
+                raise record.error(f"none of the keys {', '.join(_KEYS)} or text in the object")
+            odd = [each for each in found if each.score is None]
+            if 0 < len(odd) < len(found):
+                raise record.error(
+                    f"no score of {' '.join(odd[0].tokens)!r:.40}, where others have one"
+                )
+            hypotheses = [Hypothesis(each.tokens, each.score or 0.0) for each in found]
         return NBest.from_hypotheses(
             hypotheses, vocabulary=vocabulary, id=str(fields.get("id", "")), references=references
         )
@@ -135,41 +149,136 @@ def _objects(whole: Record, text: str) -> Iterator[tuple[int, Any]]:
         yield begin, value
 
 
-def _words(fields: dict[str, Any], key: str) -> tuple[str, ...]:
-    return tuple(split_words(take_field(fields, key, str)))
+class Word(NamedTuple):
+    """A word, when it was said, and the probability that it was."""
+
+    text: str
+    begin: float
+    end: float
+    confidence: float | None = None
 
 
-def _number(fields: Any, key: str) -> float:
-    value = fields.get(key) if isinstance(fields, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise SpaceError(f"{value!r:.40} for {key!r}, expected a finite number")
-    return float(value)
+class Result(NamedTuple):
+    """One hypothesis of a recogniser; no words where their times are not known."""
+
+    tokens: tuple[str, ...]
+    score: float | None
+    words: Sequence[Word] = ()
 
 
-def _vosk(fields: Any) -> Hypothesis:
-    if not isinstance(fields, dict):
-        raise SpaceError(f"{fields!r:.40} among the alternatives, expected an object")
-    return Hypothesis(_words(fields, "text"), _number(fields, "confidence"))
+def get(thing: Any, *names: str) -> Any:
+    """Return the first field that an object, or a mapping, has of these names, else None."""
+    for name in names:
+        found = thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+        if found is not None and not callable(found):
+            return found
+    return None
+
+
+def get_text(thing: Any) -> str | None:
+    """Return the text of a hypothesis, by whatever name."""
+    return next((text for name in TEXTS if isinstance(text := get(thing, name), str)), None)
+
+
+def is_list(value: Any) -> bool:
+    """Tell whether something has items that are no letters and no keys."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+
+
+def read_result(thing: Any) -> list[Result] | None:
+    """Return the hypotheses of a result, an object or a mapping; None if it is none."""
+    found = get(thing, *ALTERNATIVES)
+    if is_list(found):
+        return [_read_one(each, ALTERNATIVES[0]) for each in found]
+    for name in PARTS:
+        if is_list(parts := get(thing, name)):
+            return [join_parts(parts, name)]
+    return None if get_text(thing) is None else [_read_one(thing)]
+
+
+def join_parts(parts: Iterable[Any], name: str = PARTS[0]) -> Result:
+    """Return the hypothesis of its consecutive parts."""
+    read = [_read_one(part, name) for part in parts]
+    return Result(
+        tuple(token for part in read for token in part.tokens),
+        math.fsum(part.score or 0.0 for part in read),
+        [word for part in read for word in part.words],
+    )
+
+
+def _read_one(thing: Any, among: str = "") -> Result:
+    if isinstance(thing, str | int | float | list | tuple | None) and not hasattr(thing, "_fields"):
+        raise SpaceError(f"{thing!r:.40} among the {among}, expected an object")
+    text = get_text(thing)
+    if text is None:
+        text = take_field(thing if isinstance(thing, dict) else {}, "text", str)
+    return Result(tuple(split_words(text)), score_of(thing), list(_timed_words(thing)))
+
+
+def score_of(thing: Any) -> float | None:
+    """Return the score by a usual name, or from an average, tokens or words; None without."""
+    for name in SCORES:
+        value = get(thing, name)
+        # a tensor of one number can be iterated over, too
+        if value is not None and not (is_list(value) and not hasattr(value, "__float__")):
+            return _number(value, name)
+    average = get(thing, "avg_logprob")
+    if average is not None:
+        tokens = get(thing, "tokens")
+        return _number(average, "avg_logprob") * (1 + (len(tokens) if is_list(tokens) else 0))
+    if is_list(values := get(thing, *LOGPROBS)):
+        logprobs = [_number(value, LOGPROBS[0]) for value in values]
+        return math.fsum(logprobs) if logprobs else None
+    for name in WORDS:
+        words = get(thing, name)
+        known = [each for each in words if _is_object(each)] if is_list(words) else []
+        posteriors = [p for each in known if (p := _confidence(each)) is not None]
+        if posteriors:
+            return math.fsum(math.log(max(p, _SMALLEST)) for p in posteriors)
+    return None
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Mapping) or hasattr(value, "__dict__") or hasattr(value, "_fields")
+
+
+def _confidence(word: Any) -> float | None:
+    for name in CONFIDENCES:
+        if (value := get(word, name)) is not None:
+            return _number(value, name)
+    return None
+
+
+def _timed_words(thing: Any) -> Iterator[Word]:
+    """Iterate over the words whose times are known, if those of all words are."""
+    stamps = get(get(thing, "timestamp"), "word")  # NeMo's
+    words = stamps if is_list(stamps) else get(thing, *WORDS[:2])
+    if not is_list(words):
+        return
+    beside = get(thing, "word_confidence")
+    for place, word in enumerate(words):
+        text, begin, end = get(word, "word"), get(word, *BEGINS), get(word, *ENDS)
+        if not isinstance(text, str) or begin is None or end is None:
+            continue
+        confidence = beside[place] if beside is not None else _confidence(word)
+        times = _number(begin, BEGINS[0]), _number(end, ENDS[0])
+        for part in split_words(text):
+            yield Word(part, *times, confidence)
+
+
+def _number(value: Any, name: str) -> float:
+    """Return a number of JSON, or of a tensor."""
+    try:
+        number = math.nan if isinstance(value, bool | str | bytes) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise SpaceError(f"{value!r:.40} for {name!r}, expected a finite number")
+    return number
 
 
 def _espnet(fields: Any) -> Hypothesis:
     if not isinstance(fields, dict):
         raise SpaceError(f"{fields!r:.40} for an output, expected an object")
     text = take_field(fields, "rec_text", str).replace(_EOS, " ")
-    return Hypothesis(tuple(split_words(text)), _number(fields, "score"))
-
-
-def _whisper(fields: dict[str, Any]) -> Hypothesis:
-    key = "segments" if "segments" in fields else "transcription"
-    words: list[str] = []
-    scores: list[float] = []
-    for part in take_field(fields, key, list):
-        if not isinstance(part, dict):
-            raise SpaceError(f"{part!r:.40} among the {key}, expected an object")
-        words += _words(part, "text")
-        tokens = take_field(part, "tokens", list, [])
-        if key == "transcription":
-            scores += [math.log(max(_number(token, "p"), _SMALLEST)) for token in tokens]
-        elif "avg_logprob" in part:
-            scores.append(_number(part, "avg_logprob") * (len(tokens) + 1))
-    return Hypothesis(tuple(words), math.fsum(scores))
+    return Hypothesis(tuple(split_words(text)), _number(fields.get("score"), "score"))

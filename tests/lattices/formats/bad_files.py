@@ -17,7 +17,7 @@ from lattices import to_arrow
 from lattices.formats import FORMATS
 from lattices.formats.base import Unsupported
 from lattices.spaces import Lattice, Space
-from tests.lattices.formats import bad_forests, bad_lists
+from tests.lattices.formats import bad_forests, bad_lists, bad_pages
 
 SYMBOLS = "<eps> 0\nthe 1\ncat 2\n"
 #: stands for a file with SYMBOLS in it
@@ -53,6 +53,7 @@ TEXTS: dict[str, str] = {
     "srilm-nbest": "NBestList1.0\n(-1000) the cat\n(-1200) a mat\n",
     **bad_forests.TEXTS,
     **bad_lists.TEXTS,
+    **bad_pages.TEXTS,
 }  # fmt: skip
 
 
@@ -127,6 +128,7 @@ SENSELESS: dict[str, set[str]] = {
     "srilm-nbest": {"cycle", "quotes", "symbol", "announced", "repeated", "digits"},
     **bad_forests.SENSELESS,
     **bad_lists.SENSELESS,
+    **bad_pages.SENSELESS,
 }
 BAD = [
     Bad("htk", "columns", "W=cat", "cat", "8: expected key=value, not cat"),
@@ -608,7 +610,7 @@ BAD = [
     Bad("srilm-nbest", "infinity", "-1200", "-inf", "3: '-inf', expected a finite number"),
     Bad("srilm-nbest", "utf-8", b"mat", b"\xff", "3: invalid UTF-8: invalid start byte"),
     Bad("srilm-nbest", "grouped", "-1200", "1_0", "3: '1_0', expected a finite number"),
-    *(Bad(*row) for row in (*bad_forests.BAD, *bad_lists.BAD)),
+    *(Bad(*row) for row in (*bad_forests.BAD, *bad_lists.BAD, *bad_pages.BAD)),
 ]
 
 

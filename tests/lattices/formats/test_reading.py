@@ -318,6 +318,9 @@ def test_listing_covers_everything_and_survives_a_broken_plugin(
 
 #: a file of each format that is not written; every other is written
 WRITTEN_ELSEWHERE = {
+    "alto": b'<alto><TextLine><String CONTENT="hi"/></TextLine></alto>',
+    "hocr": b"<html><p class='ocr_par'><i class='ocr_line'><b class='ocrx_word'>hi</b></i></html>",
+    "page-xml": b"<PcGts><TextLine><TextEquiv><Unicode>hi</Unicode></TextEquiv></TextLine></PcGts>",
     "asr-json": b'{"alternatives": [{"text": "hi", "confidence": 2.5}]}',
     "espnet": b"u1 hi\n",
     "fairseq": b"H-0\t-0.5\thi\n",

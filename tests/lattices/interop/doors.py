@@ -126,6 +126,68 @@ def transformers_output(architecture: str, words: int, **options: Any) -> tuple[
     return model, output
 
 
+def whisper_results() -> tuple[dict[str, Any], Any]:
+    """Return what a model with weights by chance transcribes noise to, and how it decodes it."""
+    torch, whisper = imported("torch"), imported("whisper")
+    torch.manual_seed(0)
+    size = {"state": 16, "head": 2, "layer": 1}
+    dimensions = whisper.model.ModelDimensions(
+        n_mels=80, n_audio_ctx=1500, n_vocab=51865, n_text_ctx=448,
+        **{f"n_{side}_{name}": value for side in ("audio", "text") for name, value in size.items()},
+    )  # fmt: skip
+    model = whisper.model.Whisper(dimensions).eval()
+    audio = np.random.default_rng(0).normal(scale=0.1, size=16000).astype(np.float32)
+    options = {"language": "en", "fp16": False, "sample_len": 12, "without_timestamps": True}
+    anything = dict.fromkeys(
+        ("logprob_threshold", "no_speech_threshold", "compression_ratio_threshold")
+    )
+    result = model.transcribe(audio, temperature=0.0, **options, **anything)
+    mel = whisper.log_mel_spectrogram(whisper.pad_or_trim(audio))
+    return result, whisper.decode(model, mel, whisper.DecodingOptions(**options))
+
+
+def sherpa_result(folder: Path) -> Any:
+    """Return the result of a model of one layer, with weights by chance, on noise."""
+    onnx, sherpa = imported("onnx"), imported("sherpa_onnx")
+    helper, floats, rng = onnx.helper, onnx.TensorProto.FLOAT, np.random.default_rng(0)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "W"], ["y"]),
+         helper.make_node("LogSoftmax", ["y"], ["z"], axis=-1)],
+        "layer",
+        [helper.make_tensor_value_info("x", floats, ["N", "T", 23])],
+        [helper.make_tensor_value_info("z", floats, ["N", "T", 4])],
+        [onnx.numpy_helper.from_array(rng.normal(size=(23, 4)).astype(np.float32), "W")],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    size = model.metadata_props.add()
+    size.key, size.value = "vocab_size", "4"
+    onnx.save(model, str(folder / "model.onnx"))
+    (folder / "tokens.txt").write_text("<blk> 0\n▁a 1\nb 2\nc 3\n")
+    recogniser = sherpa.OfflineRecognizer.from_tdnn_ctc(
+        model=str(folder / "model.onnx"), tokens=str(folder / "tokens.txt")
+    )
+    stream = recogniser.create_stream()
+    stream.accept_waveform(8000, rng.normal(scale=0.1, size=4000).astype(np.float32))
+    recogniser.decode_stream(stream)
+    return stream.result
+
+
+def faster_whisper_segments() -> tuple[Any, Any]:
+    """Return two segments of its classes, which are made here by hand, and information."""
+    kinds = imported("faster_whisper.transcribe")
+    about = {"seek": 0, "compression_ratio": 1.0, "no_speech_prob": 0.0, "temperature": 0.0}
+    segments = [
+        kinds.Segment(
+            id=number, start=float(number), end=number + 1.0, text=f" {word}", tokens=[7, 8],
+            avg_logprob=-0.5, words=[kinds.Word(float(number), number + 1.0, f" {word}", 0.5)],
+            **about,
+        )
+        for number, word in enumerate(("a", "cat"))
+    ]  # fmt: skip
+    fields = kinds.TranscriptionInfo.__dataclass_fields__
+    return (each for each in segments), kinds.TranscriptionInfo(**dict.fromkeys(fields, "en"))
+
+
 def openai_completion(texts: Texts) -> Any:
     """Return an answer of the endpoint for completions, as the client has parsed it."""
     choices = [

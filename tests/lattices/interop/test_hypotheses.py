@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections import namedtuple
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,6 +46,11 @@ class Tensor:
         return map(Tensor, self.value)
 
 
+def vosk(*alternatives: dict[str, Any]) -> str:
+    """Return what ``KaldiRecognizer.Result`` returns with ``SetMaxAlternatives``: text of JSON."""
+    return json.dumps({"alternatives": alternatives})
+
+
 CTCHypothesis = namedtuple("CTCHypothesis", "tokens words score timesteps")
 # NeMo's words are a property, and its tokens may be anything
 NEMO = [
@@ -63,6 +70,7 @@ OBJECTS = {
     ],
     "ESPnet without text": [(None, list(w), [1], has(score=s, scores={})) for w, s in TEXTS],
     "ESPnet S2T": [(" ".join(w), list(w), [1], "", has(score=s, scores={})) for w, s in TEXTS],
+    "vosk": vosk(*({"text": " ".join(w), "confidence": s, "result": []} for w, s in TEXTS)),
     "torchaudio": [CTCHypothesis(Tensor([3, 4]), list(w), s, Tensor([1])) for w, s in TEXTS],
     "CTranslate2": has(hypotheses=[list(w) for w, _ in TEXTS], scores=[s for _, s in TEXTS]),
     "vLLM": has(
@@ -95,6 +103,73 @@ def test_same_as_through_a_file(name: str, tmp_path: Path) -> None:
     [read] = lattices.read(tmp_path / "list.tsv")
     assert isinstance(read, NBest)
     assert (read.id, said(read)) == ("s", TEXTS)
+
+
+LOG = math.log
+#: results of recognisers as their classes and their JSON have them, made here by hand
+RESULTS = {
+    "text": ("a cat", None),
+    "text with a score": ({"text": "a cat", "logprob": -0.5}, -0.5),
+    "the usual names": ({"pred_text": "a cat", "text": "the hat", "total_score": Tensor(-2)}, -2.0),
+    "vosk": (
+        '{"text": "a cat", "result": [{"word": "a", "start": 0, "end": 0.5, "conf": 0.5}, '
+        '{"word": "cat", "start": 0.5, "end": 1.0, "conf": 0.25}]}',
+        LOG(0.125),
+    ),
+    "openai-whisper": (
+        {"text": " a cat", "language": "en", "segments": [
+            {"text": " a", "start": 0.0, "end": 0.5, "tokens": [7], "avg_logprob": -0.25},
+            {"text": " cat", "start": 0.5, "end": 1.0, "tokens": [8, 9], "avg_logprob": -0.5},
+        ]},
+        -2.0,
+    ),
+    "DecodingResult": (has(text="a cat", tokens=[7, 8], avg_logprob=-0.5, temperature=0.0), -1.5),
+    "a list of DecodingResult": ([has(text="a cat", tokens=[7], avg_logprob=-0.5)], -1.0),
+    "faster-whisper": (
+        [has(text=" a", start=0.0, end=0.5, tokens=[7], avg_logprob=-0.25, words=None),
+         has(text=" cat", start=0.5, end=1.0, tokens=[8], avg_logprob=-0.5, words=None)],
+        -1.5,
+    ),
+    "WhisperX": (
+        {"segments": [{"text": "a cat", "start": 0.0, "end": 1.0, "words": [
+            {"word": "a", "start": 0.0, "end": 0.5, "score": 0.5},
+            {"word": "cat", "start": 0.5, "end": 1.0, "score": 0.25}]}], "word_segments": []},
+        LOG(0.125),
+    ),
+    "sherpa-onnx": (
+        has(text=" a cat", tokens=[" a", " c", "at"], timestamps=[0.0, 0.5, 0.75], words=[],
+            ys_log_probs=[-0.5, -0.25, -1.0]),
+        -1.75,
+    ),
+    "sherpa-onnx, online": (
+        has(text=" a cat", tokens=[" a", " c", "at"], ys_probs=[-0.5, -0.25, -1.0], words=[]),
+        -1.75,
+    ),
+    "sherpa-onnx without scores": (has(text="a cat", ys_log_probs=[], tokens=["a", "cat"]), None),
+    "kraken": (has(prediction="a cat", confidences=[0.5] * 5), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_of_one_hypothesis(name: str) -> None:
+    result, score = RESULTS[name]
+    for found in (from_hypotheses(result, id="s"), lattices.from_object(result, id="s")):
+        assert isinstance(found, NBest)
+        assert said(found) == [(("a", "cat"), pytest.approx(score or 0.0))]
+        assert found.id == "s"
+
+
+def test_segments_as_they_come() -> None:
+    """faster-whisper's transcribe returns a generator, and information beside it."""
+    parts, score = RESULTS["faster-whisper"]
+    assert isinstance(parts, list)
+    for result in (
+        ((each for each in parts), has(language="en")),
+        (each for each in parts),
+    ):
+        assert said(lattices.from_object(result)) == [(("a", "cat"), score)]  # type: ignore[arg-type]
+    assert said(from_hypotheses(((each for each in []), has(language="en")))) == [((), 0.0)]
+    assert len(from_hypotheses(each for each in CATS)) == 2
 
 
 def test_scores_stay_apart() -> None:
@@ -153,7 +228,10 @@ def test_samples_without_scores_are_equal(samples: Any) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ("a cat", "no list of hypotheses"),
+        ('{"partial": "a cat"}', "no list of hypotheses"),
+        ({"segments": [3]}, "3 among the segments, expected an object"),
+        ({"alternatives": [{"confidence": 1.0}]}, "no 'text' in the object"),
+        ({"text": "a", "confidence": "high"}, "'high' for 'confidence', expected a finite number"),
         (("a cat", -1.0), "no list of hypotheses"),
         (3, "no list of hypotheses"),
         ([has(text="a cat"), ("a", -1.0)], "hypothesis 0 has score None"),
@@ -205,6 +283,62 @@ def test_ctranslate2(tmp_path: Path) -> None:
     [result] = translator.translate_batch([source], **options)
     with pytest.raises(SpaceError, match="return_scores=True"):
         from_hypotheses(result)
+
+
+@pytest.mark.door
+@pytest.mark.filterwarnings("ignore")
+def test_openai_whisper() -> None:
+    result, decoded = doors.whisper_results()
+    [segment] = result["segments"]
+    [found] = from_hypotheses(result)
+    assert found.tokens == tuple(result["text"].split())
+    assert found.score == pytest.approx(segment["avg_logprob"] * (len(segment["tokens"]) + 1))
+    for answer in (decoded, [decoded]):
+        [other] = lattices.from_object(answer)  # type: ignore[misc]
+        assert isinstance(other, lattices.Hypothesis)
+        assert other.text == " ".join(decoded.text.split(" "))
+        assert other.score == decoded.avg_logprob * (len(decoded.tokens) + 1)
+
+
+@pytest.mark.door
+def test_faster_whisper() -> None:
+    """Objects of its own classes."""
+    for result in (doors.faster_whisper_segments(), list(doors.faster_whisper_segments()[0])):
+        found = lattices.from_object(result)
+        assert isinstance(found, NBest)
+        assert said(found) == [(("a", "cat"), -3.0)]
+
+
+@pytest.mark.door
+def test_sherpa_onnx(tmp_path: Path) -> None:
+    result = doors.sherpa_result(tmp_path)
+    [found] = lattices.from_object(result)  # type: ignore[misc]
+    assert isinstance(found, lattices.Hypothesis)
+    assert found.text == result.text.strip() != ""
+    assert found.score == pytest.approx(sum(result.ys_log_probs))
+
+
+# the next two are no doors: their packages want other versions of what the others need, so `make
+# doors` does not install them
+def test_nemo() -> None:
+    kinds = doors.imported("nemo.collections.asr.parts.utils.rnnt_utils")
+    hypotheses = [kinds.Hypothesis(score=s, y_sequence=[1], text=" ".join(w)) for w, s in TEXTS]
+    for each in (hypotheses, kinds.NBestHypotheses(n_best_hypotheses=hypotheses)):
+        assert said(from_hypotheses(each)) == TEXTS
+    # without beams, transcribe returns one for each recording
+    assert said(lattices.from_object(hypotheses[0])) == TEXTS[:1]  # type: ignore[arg-type]
+
+
+def test_espnet() -> None:
+    torch = doors.imported("torch")
+    kind = doors.imported("espnet.nets.beam_search").Hypothesis
+    answer = [
+        (" ".join(w), list(w), [1], kind(torch.tensor([1]), torch.tensor(s), {"ctc": s}))
+        for w, s in TEXTS
+    ]
+    found = from_hypotheses(answer)
+    assert said(found) == TEXTS
+    assert [each.features["ctc"] for each in found] == [s for _, s in TEXTS]
 
 
 @pytest.mark.door

@@ -95,7 +95,6 @@ def test_decoders(monkeypatch: pytest.MonkeyPatch, name: str, thing: Any) -> Non
         None,
         5,
         0.5,
-        "a cat",
         b"a",
         {"a": 1},
         [],

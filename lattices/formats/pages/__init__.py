@@ -1,0 +1,1 @@
+"""Pages of text: what recognisers of print and handwriting write, line by line."""
