@@ -126,6 +126,7 @@ class OracleTask:
                 ],
                 "one_best": words,
                 "references": references,
+                "metadata": lambda: [space.metadata for space in spaces],
                 # what a breakdown looks at, in the order of the kinds
                 "sentences": lambda: [
                     (found.tokens[at], said) for at, said in zip(best.tolist(), words, strict=True)

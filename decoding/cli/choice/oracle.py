@@ -221,7 +221,7 @@ def _search(arguments: argparse.Namespace) -> int:
 
         summary = write_results(
             arguments, task, writers, **running,
-            kept=("sentences", "references"), watch=breakdown.watch, conclude=conclude,
+            kept=("sentences", "references", "metadata"), watch=breakdown.watch, conclude=conclude,
         )  # fmt: skip
     elif arguments.write_spaces:
         from decoding.corpus.outcomes import Done
