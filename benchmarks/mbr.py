@@ -260,8 +260,8 @@ def of_thousand(most: int = 1000, few: int = 20) -> list[str]:
     space = NBest.from_hypotheses(nbest)
     texts = [each.text for each in space]
     lines = [
-        f"A list of {most:,} sentences of a `d50` lattice, seconds of the processor. Each is compared "
-        f"with all, under TER with {few} of them:",
+        f"A list of {most:,} sentences of a `d50` lattice, seconds of the processor. Each is "
+        f"compared with all, under TER with {few} of them:",
         "",
         "| tool | its s | ours | ratio | same choice |",
         "|---|--:|--:|--:|--:|",
