@@ -45,17 +45,11 @@ class References:
         files: Sequence[ReferenceFile],
         layout: str,
         option: str = "format=",
-<<<<<<< HEAD
+        variants: bool = False,
         what: str = "reference",
     ) -> None:
         self._files = tuple(files)
-        self._option, self._what = option, what
-=======
-        variants: bool = False,
-    ) -> None:
-        self._files = tuple(files)
-        self._option, self._variants = option, variants
->>>>>>> main
+        self._option, self._variants, self._what = option, variants, what
         self.guessed = layout == "auto"
         self._tables: list[ReferenceTable] = []
         self._layouts: tuple[str, ...] = (layout,) * len(self._files)
@@ -301,11 +295,7 @@ def read_references(
                 f"{len(file.lines)} lines, but {len(by_lines[0].lines)} in {by_lines[0].path}",
                 file.path,
             )
-<<<<<<< HEAD
-    references = References(files, format, option, what)
-=======
-    references = References(files, format, option, variants)
->>>>>>> main
+    references = References(files, format, option, variants, what)
     if ids is not None:
         references.decide(ids)
     return references
