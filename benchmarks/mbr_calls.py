@@ -25,9 +25,9 @@ from lattices import NBest
 
 SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
 #: every so many of the lists, and seeds
-STEP, SEEDS = 10, 2
+STEP, SEEDS = 20, 3
 #: and of those for the encoder
-FEWER = 5
+FEWER = 4
 
 TEXT = """# MBR by few calls
 

@@ -354,7 +354,7 @@ class Pairwise(Method):
         for option, name in (("aggregate", "aggregate"), ("centroids", "centroids")):
             if getattr(self, option):
                 return name
-        if self.calls is None:
+        if self.calls is None or (self.calls == 1.0 and self.rank is None):
             return self.name
         return "halving" if self.rank is None else "low-rank"
 
@@ -373,7 +373,7 @@ class Pairwise(Method):
 
             expected = aggregate_scores(nbest, evidence, metric)
             return Survivors(ints(np.arange(len(nbest))), expected, len(nbest))
-        if self.calls is not None and self.rank is None:
+        if self.calls is not None and self.calls < 1.0 and self.rank is None:
             return (
                 yield from halved_expectations(nbest, evidence, metric, self.calls, k, self.seed)
             )

@@ -146,6 +146,22 @@ def confident_expectations(
     return Survivors(ints(alive), sign * expected, scored, len(alive) == len(candidates))
 
 
+def _share_round(pairs: int, alive: int, k: int, most: int) -> int:
+    """Return the pairs for the next round, as many as for each later one that can take so many.
+
+    Examples
+    --------
+    >>> _share_round(700, 8, 1, 1000), _share_round(700, 8, 1, 50)
+    (233, 400)
+    """
+    sizes = [alive]
+    while sizes[-1] > 2 * k:
+        sizes.append(max(k, math.ceil(sizes[-1] / 2)))
+    while len(sizes) > 1 and sizes[-1] * most * len(sizes) < pairs:
+        pairs -= sizes.pop() * most
+    return pairs // len(sizes)
+
+
 def halved_expectations(
     candidates: NBest, evidence: Evidence, metric: Metric, calls: float, k: int, seed: int = 0
 ) -> Search[Survivors]:
@@ -165,8 +181,7 @@ def halved_expectations(
     total = np.zeros(len(candidates))
     heard = scored = 0
     while True:
-        rounds = max(1, math.ceil(math.log2(len(alive) / k)))
-        share = (most - scored) // (rounds * len(alive))
+        share = _share_round(most - scored, len(alive), k, len(order)) // len(alive)
         end = min(len(order), heard + max(share, 0 if heard else 1))
         if end > heard:
             judges = rows(evidence.nbest, order[heard:end])
@@ -178,6 +193,8 @@ def halved_expectations(
             break
         left = max(k, math.ceil(len(alive) / 2))
         alive = np.sort(alive[np.argsort(-total[alive], kind="stable")[:left]])
+        if left == k:
+            break
     expected = check_expectations(floats(sign * total[alive] / weight[:heard].sum()), metric)
     exact = len(alive) == len(candidates) and heard == len(order)
     return Survivors(ints(alive), expected, scored, exact)
