@@ -83,6 +83,16 @@ class CompiledEvaluator(Evaluator, Protocol):
         """Return the lattice or forest in the metric's own tokens: words, or characters."""
 
 
+class NumberStats(NamedTuple):
+    """Statistics of sentences whose words are numbers of the evaluator's own, 0 for any other."""
+
+    #: the words that have a number, as those of a vocabulary, ascending; and the numbers
+    words: IntColumn
+    numbers: IntColumn
+    #: one row for each sentence, of their numbers and where those of each begin
+    rows: Callable[[IntColumn, IntColumn], FloatColumn]
+
+
 class ClippedMatches(NamedTuple):
     """A score that grows with the clipped n-gram matches of a sentence, for each length of it."""
 
@@ -171,6 +181,8 @@ class Abilities(NamedTuple):
         it does not as the metric is set. Evaluators with a machine are not searched so.
     list_stats
         Of a list: one row of statistics for each entry, the same as ``stats`` gives.
+    number_stats
+        Of a vocabulary: how :meth:`list_stats` is had of words that are numbers of it, or None.
     list_values
         Of a list: the machine's value of each entry, in whole units and so without rounding.
     rounded
@@ -186,6 +198,7 @@ class Abilities(NamedTuple):
     machine: Callable[[Evaluator, Vocabulary, IntColumn | None], Machine] | None
     clipped_matches: Callable[[Evaluator], ClippedMatches] | None
     list_stats: Callable[[Evaluator, NBest], FloatColumn] | None
+    number_stats: Callable[[Evaluator, Vocabulary], NumberStats | None] | None
     list_values: Callable[[Evaluator, NBest], FloatColumn] | None
     rounded: Callable[[Evaluator], bool] | None
     judge: Callable[[Evaluator, str | Sequence[str]], Judgement] | None
@@ -244,6 +257,7 @@ _EVALUATORS = {
     "machine": _NOTHING,
     "clipped_matches": _JUDGING,
     "list_stats": frozenset(["stats", "judge"]),
+    "number_stats": frozenset(["stats", "judge", "list_stats"]),
     "list_values": _JUDGING,
     "rounded": _NOTHING,
     "judge": _NOTHING,
