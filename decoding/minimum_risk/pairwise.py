@@ -40,6 +40,7 @@ from decoding.minimum_risk.pairs.scores import (
     expect_scores,
     has_kernel,
     rank,
+    run,
     run_together,
     score_matrix,
 )
@@ -231,10 +232,15 @@ class Pairwise(Method):
 
     def decide(self, problem: MBRProblem, k: int = 1) -> list[Consensus]:
         """Return the ``k`` candidates with the best expectations, best first."""
-        return self.decide_batch([problem], k)[0]
+        return run(self._search(problem, k))
 
-    def decide_batch(self, problems: Sequence[MBRProblem], k: int = 1) -> list[list[Consensus]]:
+    def decide_batch(
+        self, problems: Sequence[MBRProblem], k: int = 1
+    ) -> Sequence[Sequence[Consensus]]:
         """Return what :meth:`decide` does for each segment, by full batches of a utility."""
+        if type(self).decide is not Pairwise.decide:
+            # a subclass that decides otherwise
+            return super().decide_batch(problems, k)
         return run_together(self._search(problem, k) for problem in problems)
 
     def _check_options(self, k: int) -> None:
