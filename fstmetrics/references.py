@@ -41,6 +41,33 @@ def split_tokens(sentence: str | Sequence[str]) -> Tokens:
     return tokens
 
 
+def parse_variants(sentence: str | Sequence[str | Sequence[str]]) -> Reference:
+    """Return a reference that may be said in several ways: a lattice, or text if there is one way.
+
+    Parameters
+    ----------
+    sentence : str or sequence
+        Text in which ``[Anne|Ann]`` stands for either, ``[um|]`` for a word or none; or words and
+        lists of variants, each a text of any number of words.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> expected = parse_variants("[Anne|Ann] is [going to|gonna] walk")
+    >>> WER().against([expected]).score("Ann is gonna walk")
+    0.0
+    >>> WER().against([parse_variants([["Anne", "Ann"], "is"])]).score("Ann was")
+    0.5
+    """
+    from lattices.formats.references.nist import join_variants, parse_variants
+
+    try:
+        found = parse_variants(sentence) if isinstance(sentence, str) else join_variants(sentence)
+    except ValueError as problem:
+        raise OptionError(str(problem)) from None
+    return found if isinstance(found, str) else found.lattice("")
+
+
 def split_characters(tokens: Sequence[str], spaces: bool) -> Tokens:
     """Return the characters of a sentence, with or without the blanks between words."""
     return tuple((" " if spaces else "").join(tokens))
