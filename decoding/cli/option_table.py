@@ -83,6 +83,7 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
     segment i), trn, ctm, stm, tsv ('id score words'), one of a plug-in's, or auto: found by content
     and segment ids; plain if first words cannot be ids (a few lines whose first words all differ
     may have ids: say plain)
+--refs-variants  in references, [Anne|Ann] stands for either, [um|] for a word or none
 @reference ids
 """,
     "reference ids": """

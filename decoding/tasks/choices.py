@@ -353,7 +353,8 @@ class _Batch:
         self.ends = np.cumsum([len(each.stat_names) for each in task.metrics])
         self._found: dict[str, list[Oracle | None]] = {}
         self._pending: list[_Pending] = []
-        self._edited: list[Sequence[Consensus]] | None = None
+        #: decisions that do not depend on the metric, by their method
+        self._decided: dict[Method, list[Sequence[Consensus]]] = {}
 
     def choose_all(self) -> None:
         """Choose in all ways."""
@@ -527,7 +528,9 @@ class _Batch:
                 [self._samples[place] for place in places],
             )  # fmt: skip
         elif method.own_objective:
-            decided = self._edited = self._edited or self._decide(spaces, None, method)
+            if method not in self._decided:
+                self._decided[method] = self._decide(spaces, None, method)
+            decided = self._decided[method]
         else:
             decided = self._decide(spaces, metric, method)
         for place, (found, *_) in zip(places, decided, strict=True):
