@@ -5,6 +5,7 @@ from .algorithms import (
     density as density,
     determinize as determinize,
     k_best as k_best,
+    merge as merge,
     minimize as minimize,
     ngram_posteriors as ngram_posteriors,
     path_count as path_count,
