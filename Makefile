@@ -20,7 +20,7 @@ endif
 BUILD += PATH="$(abspath $(BIN)):$$PATH"
 
 .PHONY: demo test lint browser bench oracle-bench conformance baseline baseline-long soak peers doors examples docs \
-	drawings try stopwatch fuzz sanitize dist fresh platforms stubs clean
+	drawings try paper stopwatch fuzz sanitize dist fresh platforms stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/fstmetrics demo
@@ -51,7 +51,10 @@ bench: $(VENV)/.dev $(VENV)/.built
 MOST ?= 1000
 oracle-bench: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python benchmarks/oracle-bench/make.py build/oracle-bench --most $(MOST)
-	$(BIN)/python benchmarks/oracle-bench/run.py build/oracle-bench -o build/oracle-bench/answers --most $(MOST)
+	$(BIN)/python benchmarks/oracle-bench/run.py build/oracle-bench -o build/oracle-bench/answers --most $(MOST) \
+		> build/oracle-bench/table.tsv
+	$(BIN)/python benchmarks/oracle-bench/compare.py build/oracle-bench build/oracle-bench/answers \
+		build/oracle-bench/table.tsv
 	for tool in build/oracle-bench/answers-*.tsv; do \
 		$(BIN)/python benchmarks/oracle-bench/check.py build/oracle-bench $$tool || exit 1; done
 
@@ -121,6 +124,11 @@ drawings: $(VENV)/.built
 try: $(VENV)/.built
 	$(PIP) ziglang
 	$(BIN)/python docs/make/try/build.py
+
+# the technical report, with the numbers of the experiment pages
+paper: $(VENV)/.built
+	$(PIP) typst pypandoc_binary
+	$(BIN)/python docs/paper/build.py build/paper/report.pdf
 
 # the quick start, typed as it stands in a fresh environment with the wheel of `make dist`
 stopwatch: dist

@@ -16,7 +16,8 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,6 +73,10 @@ class LeftOutError(Exception):
     """What cannot be done here, and why."""
 
 
+class FailedTestsError(Exception):
+    """What came of tests that were run."""
+
+
 @dataclass(frozen=True)
 class Place:
     """A Python, on this machine or in a folder with another system."""
@@ -110,8 +115,8 @@ class Place:
 # ---- places -----------------------------------------------------------------------------------
 
 
-def find_places(work: Path, suites: bool) -> Iterator[Place | tuple[str, str]]:
-    """Iterate over places, and over what is left out with the reason."""
+def find_places(work: Path, wanted: Callable[[str], bool]) -> Iterator[Place | tuple[str, str]]:
+    """Iterate over the Pythons of this machine and wanted others; what is left out has a reason."""
     for version in PYTHONS:
         found = _python_here(version)
         if found:
@@ -120,8 +125,7 @@ def find_places(work: Path, suites: bool) -> Iterator[Place | tuple[str, str]]:
             yield f"{version} here", "no such Python"
     for suite, (processor, versions) in SUITES.items():
         name = suite if processor == platform.machine() else f"{suite} (qemu)"
-        if not suites:
-            yield name, "suites were not asked for"
+        if not any(wanted(f"{version} {name}") for version in versions):
             continue
         try:
             root = _root(work / "roots" / suite, suite, processor, versions)
@@ -253,11 +257,13 @@ def test_wheel(place: Place, wheel: Path, part: Sequence[str]) -> str:
     place.run(*pip, *TOOLS)
     look = json.loads(place.run(python, "-c", LOOK))
     started = os.times()
-    said = place.run(
-        "/usr/bin/env", "-C", name, python, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-        "--override-ini", "testpaths=tests", "--override-ini", "addopts=--import-mode=importlib",
-        *part,
-    )  # fmt: skip
+    try:
+        said = place.run(
+            "/usr/bin/env", "-C", name, python, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+            "--override-ini", "addopts=--import-mode=importlib", *part,
+        )  # fmt: skip
+    except LeftOutError as problem:
+        raise FailedTestsError(f"tests failed: {problem}") from None
     spent = os.times()
     seconds = spent.children_user + spent.children_system
     seconds -= started.children_user + started.children_system
@@ -280,42 +286,58 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "platforms")
     parser.add_argument("--only", nargs="+", help="places whose names contain one of these")
     parser.add_argument("--part", nargs="+", default=PART, help="tests (default: %(default)s)")
-    parser.add_argument("--no-suites", action="store_true", help="Pythons of this machine only")
     arguments = parser.parse_args()
     work = arguments.work.resolve()
-    rows, notes, built = [], [], {}
-    for place in find_places(work, not arguments.no_suites):
-        name, why = place if isinstance(place, tuple) else (place.name, "")
-        if arguments.only and not any(each in name for each in arguments.only):
+    work.mkdir(parents=True, exist_ok=True)
+    # what earlier runs found out about other places stays
+    kept = work / "results.json"
+    results: dict[str, dict[str, str]] = json.loads(kept.read_text()) if kept.exists() else {}
+    builders: dict[str, Place] = {}
+
+    def wanted(name: str) -> bool:
+        return not arguments.only or any(each in name for each in arguments.only)
+
+    failed = False
+    for found in find_places(work, wanted):
+        name, why = found if isinstance(found, tuple) else (found.name, "")
+        if isinstance(found, Place) and found.processor == platform.machine():
+            builders.setdefault(found.version, found)
+        if not wanted(name):
             continue
-        if isinstance(place, Place):
-            if place.processor == platform.machine():
-                built.setdefault(place.version, place)
-            print(name, flush=True)
+        print(name, flush=True)
+        row = ""
+        if isinstance(found, Place):
             try:
-                place.outside.mkdir(parents=True, exist_ok=True)
-                builder = built.get(place.version)
-                if builder is None:
-                    raise LeftOutError(f"no Python {place.version} of this processor to build with")
-                wheel = build_wheel(place, builder, work / "wheels")
-                rows.append(test_wheel(place, wheel, arguments.part))
-                print(rows[-1], flush=True)
-                continue
-            except LeftOutError as problem:
+                found.outside.mkdir(parents=True, exist_ok=True)
+                if found.version not in builders:
+                    raise LeftOutError(f"no Python {found.version} of this processor to build with")
+                wheel = build_wheel(found, builders[found.version], work / "wheels")
+                row = test_wheel(found, wheel, arguments.part)
+            except (LeftOutError, FailedTestsError) as problem:
                 why = str(problem)
-        notes.append(f"- {name}: {why}")
-        print(notes[-1], flush=True)
-    names = "place, Python, numpy, pynini, wheel MB, environment MB, passed, skipped, processor s"
-    head = f"| {names.replace(chr(44), chr(32) + chr(124))} |"
-    write_page(
-        "platforms.md",
-        TEXT.format(
-            part=", ".join(f"`{each}`" for each in arguments.part),
-            glibc=GLIBC,
-            rows="\n".join([head, "|---|---|---|---|--:|--:|--:|--:|--:|", *rows]),
-            notes="Left out where this page was written:\n\n" + "\n".join(notes) if notes else "",
-        ),
+                failed |= isinstance(problem, FailedTestsError)
+        print(row or why, flush=True)
+        results[name] = {"row": row, "why": why}
+        kept.write_text(json.dumps(results, indent=1))
+        write(results, arguments.part)
+    if failed:
+        sys.exit("tests failed")
+
+
+def write(results: dict[str, dict[str, str]], part: Sequence[str]) -> None:
+    """Write the page of all places."""
+    head = ("place", "Python", "numpy", "pynini", "wheel MB", "environment MB", "passed",
+            "skipped", "processor s")  # fmt: skip
+    rows = [f"| {' | '.join(head)} |", "|---|---|---|---|--:|--:|--:|--:|--:|"]
+    rows += [each["row"] for each in results.values() if each["row"]]
+    notes = [f"- {name}: {each['why']}" for name, each in results.items() if not each["row"]]
+    text = TEXT.format(
+        part=", ".join(f"`{each}`" for each in part),
+        glibc=GLIBC,
+        rows="\n".join(rows),
+        notes="\n".join(["Left out where this page was written:\n", *notes] if notes else ()),
     )
+    write_page("platforms.md", text)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,8 @@ from .interop.hypotheses import from_hypotheses as from_hypotheses
 from .interop.objects import from_object as from_object
 from .interop.pocketsphinx import from_pocketsphinx as from_pocketsphinx
 from .interop.speech import from_k2 as from_k2, from_kaldi as from_kaldi
+from .intersection.matches import find as find, find_all as find_all
+from .intersection.patterns import Pattern as Pattern
 from .spaces import (
     Forest as Forest,
     Hypothesis as Hypothesis,

@@ -511,6 +511,12 @@ def search_spaces(spaces: Sequence[LatticeColumns | ForestColumns], machines: Se
     A machine is a sequence of parts (automaton, denominator, bonus).
     """
 
+def search_near(lattice: LatticeColumns, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], parts: Sequence[tuple[AlignmentColumns | AutomatonColumns, float, float]], weight: float, k: int, memory: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], bool]:
+    """
+    Return the arcs of the k best sentences, where those of each begin, and whether all are
+    sure to be in their place. Parts are (automaton, 1, bonus), their gains of one unit.
+    """
+
 class RowAutomatonColumns:
     def __init__(self, src: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dst: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], initial: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], final: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], forgotten: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], lead: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
@@ -568,6 +574,16 @@ def forest_row_product(forest: ForestColumns, machine: RowTables, aim: ForestRow
 def longest_sentence(forest: ForestColumns) -> float:
     """
     Return the number of words of the longest sentence: it can be huge, hence a float.
+    """
+
+class WordPatternColumns:
+    """A pattern of words as two deterministic automata, checked."""
+
+    def __init__(self, word: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], word_class: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], forward: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], backward: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], classes: int) -> None: ...
+
+def find_matches(lattice: LatticeColumns, patterns: Sequence[WordPatternColumns], times: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, threshold: float) -> list[tuple[float, Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]]]:
+    """
+    Return for each pattern the probability of a match, and its occurrences.
     """
 
 class LengthGraph:

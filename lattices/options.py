@@ -18,7 +18,6 @@ all else     JSON, such as ``{"lm": [0, null]}``
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -302,6 +301,8 @@ def read_value(hint: Any, text: str) -> Any:
         return text
     item = _item_of(plain)
     if item is None or text.startswith("["):
+        import json
+
         return json.loads(text)
     return [item(each) for each in text.split("," if "," in text else "/") if each]
 

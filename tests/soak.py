@@ -87,6 +87,11 @@ def make_jobs(folder: Path) -> dict[str, Job]:
         "long wer": lambda: found(oracle(talk, WER().against(reference))),
         "long grr": lambda: found(oracle(talk, GRR().against(reference))),
         "long bleu": lambda: found(oracle(talk, BLEU().against(reference), budget=1000)),
+        # so little that they are searched in parts
+        "long k best": lambda: [
+            found(one) for one in oracle_kbest(talk, GRR().against(reference), 5, memory=2**25)
+        ],
+        "long worst": lambda: found(worst(talk, GRR().against(reference), memory=2**25)[0]),
         "long edit": lambda: edit(talk).tokens,
         "cut": lambda: [part.num_arcs for part in cut(talk, 5)],
         "posteriors": lambda: float(lattices.posteriors(talk).arcs.sum()),

@@ -160,6 +160,19 @@ def spaces() -> Iterator[tuple[str, int, list[dict[str, Any]]]]:
     yield "lists-1000", 1_000, [nbest(f"n1000-{number}", 1_000, 25, number) for number in range(5)]
 
 
+def card(name: str, lines: bytes) -> str:
+    """Return the sizes of a file: segments; nodes, arcs and words of references, least and most."""
+    some = [json.loads(line) for line in lines.splitlines()]
+    sizes = (
+        [each.get("nodes") or 1 + max((arc[1] for arc in each.get("arcs", ())), default=-1)
+         for each in some],
+        [max(len(each.get(part, ())) for part in ("arcs", "edges", "nbest")) for each in some],
+        [len(each["refs"][0].split()) for each in some],
+    )  # fmt: skip
+    ranges = (f"{min(each)}-{max(each)}" for each in sizes)
+    return "\t".join([name, str(len(some)), *ranges])
+
+
 def main() -> None:
     """Write the files of up to so many arcs a segment, and their checksums to standard output."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -178,6 +191,9 @@ def main() -> None:
     for name, content in made.items():
         (arguments.folder / f"{name}.jsonl").write_bytes(content)
         print(f"{name}\t{hashlib.sha256(content).hexdigest()}")
+    cards = [card(name, content) for name, content in made.items()]
+    head = "file\tsegments\tnodes\tarcs, edges or entries\treference words"
+    (arguments.folder / "cards.tsv").write_text("\n".join([head, *cards]) + "\n")
 
 
 if __name__ == "__main__":

@@ -53,6 +53,7 @@ COMMANDS = {
     "sample": "spaces",
     "union": "spaces",
     "confusion": "spaces",
+    "find": "spaces",
     "compile": "spaces",
     "formats": "about",
     "metrics": "about",
@@ -200,7 +201,9 @@ def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
             module.add_studies(subparser)
         else:
             add_options(subparser, module.OPTIONS + "\n@volume")
-        subparser.set_defaults(run=module.run, parser=subparser)
+        # what some do before their inputs are looked at
+        prepare = getattr(module, "prepare", None)
+        subparser.set_defaults(run=module.run, prepare=prepare, parser=subparser)
     return parser
 
 
@@ -276,6 +279,8 @@ def _run(given: Sequence[str]) -> int:
             from decoding.cli.specifiers import take_specifiers
 
             take_specifiers(arguments, given)
+        if arguments.prepare is not None:
+            arguments.prepare(arguments)
         check_outputs(arguments)
         # those of `fstmetrics study` have a parser of their own for each study
         arguments.parser = getattr(arguments, "study_parser", arguments.parser)

@@ -23,9 +23,8 @@ import argparse
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -185,12 +184,11 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 }
 
 
-@dataclass(frozen=True)
 class PluginNames:
     """Choices of an option: names, and those of plug-ins, which are looked up if one is given."""
 
-    names: tuple[str, ...]
-    registry: str
+    def __init__(self, names: tuple[str, ...], registry: str) -> None:
+        self.names, self.registry = names, registry
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the library's own, for the help."""
@@ -204,8 +202,7 @@ class PluginNames:
         return name in getattr(import_module(module), attribute).names()
 
 
-@dataclass(frozen=True)
-class _OptionLine:
+class _OptionLine(NamedTuple):
     """A line of a table, in its parts."""
 
     names: list[str]

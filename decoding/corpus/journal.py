@@ -16,7 +16,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -312,6 +311,8 @@ def has_plan(output: PathLike) -> bool:
 
 def drop_shards(output: PathLike) -> None:
     """Remove what a run by shards has left of an output."""
+    import shutil
+
     shutil.rmtree(shards_folder(output), ignore_errors=True)
 
 

@@ -76,7 +76,7 @@ def read_transcripts(
         raise FormatError(f"segment {id!r}: {problem}", output.path, line)
     vocabulary, timed = Vocabulary(), read_timed(path, output)
     return {
-        each.id: _make_timed_path(timed[each.id], vocabulary, each.id)
+        each.id: make_timed_path(timed[each.id], vocabulary, each.id)
         if each.id in timed
         else _make_untimed_path(each.words, vocabulary, each.id)
         for each in output.said
@@ -123,7 +123,7 @@ def _make_untimed_path(words: Sequence[str], vocabulary: Vocabulary, id: str) ->
     )
 
 
-def _make_timed_path(words: Sequence[TimedWord], vocabulary: Vocabulary, id: str) -> Lattice:
+def make_timed_path(words: Sequence[TimedWord], vocabulary: Vocabulary, id: str) -> Lattice:
     """Return the path of the words, with no word where nothing is said between two of them.
 
     If all words have confidences, these are a feature.

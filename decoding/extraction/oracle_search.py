@@ -240,9 +240,14 @@ def rank_oracles(
     from decoding.extraction.ranking import rank_sentences
 
     sentences = rank_sentences(space, evaluator, k, search, worst=worst, model_weight=model_weight)
-    found = [
-        score_hypothesis(each.hypothesis, evaluator, each.exact, each.engine) for each in sentences
-    ]
+    found = []
+    for each in sentences:
+        made = score_hypothesis(each.hypothesis, evaluator, each.exact, each.engine)
+        if each.gap is not None:
+            value = quality(evaluator.metric, made.score) + model_weight * made.hypothesis.score
+            beyond = value - each.gap if worst else value + each.gap
+            made = replace(made, bound=quality(evaluator.metric, beyond))
+        found.append(made)
     # sorted by the reported scores: whole units may have been rounded
     return _sort_as_reported(found, evaluator, worst, model_weight)
 

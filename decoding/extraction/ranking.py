@@ -32,6 +32,8 @@ class RankedSentence(NamedTuple):
     hypothesis: Hypothesis
     exact: bool
     engine: str
+    #: by how much the value of another may surpass it, if something is known
+    gap: float | None = None
 
 
 def rank_sentences(
@@ -113,8 +115,10 @@ def _rank(
     if found is None:
         return None
     exact = found.proven and machine.proves
+    # a machine that is like the metric bounds nothing
+    gap = None if exact or not machine.proves else found.gap
     return [
-        RankedSentence(space.hypothesis(prepared.original(path)), exact, found.method)
+        RankedSentence(space.hypothesis(prepared.original(path)), exact, found.method, gap)
         for path in found.paths
     ]
 

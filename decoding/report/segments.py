@@ -16,7 +16,7 @@ from decoding.minimum_risk.confusion_network import ConfusionNetwork
 from decoding.minimum_risk.edit import EditConsensus, edit
 from decoding.minimum_risk.method import Consensus, Method
 from decoding.plain_json import json_text
-from decoding.report.pictures import select_neighbourhood, sentences
+from decoding.report.pictures import select_differences, sentences
 from decoding.tasks.curve import CurveTask
 from decoding.tasks.mbr import MBRTask
 from decoding.tasks.segments import is_unscored
@@ -246,7 +246,7 @@ class ReportTask:
             "expected": choice.expected,
             "network": None if network is None else network_bins(network),
             **({"trouble": trouble} if trouble else {}),
-            **self._picture(space, first, choice),
+            **self._picture(space, references, first, choice),
         }
         confidences = () if network is None else tuple(word.confidence for word in network.words)
         return report_of(
@@ -268,13 +268,20 @@ class ReportTask:
             ),
         )
 
-    def _picture(self, space: Space, first: Oracle | None, choice: Consensus) -> dict[str, Any]:
+    def _picture(
+        self,
+        space: Space,
+        references: tuple[Reference, ...],
+        first: Oracle | None,
+        choice: Consensus,
+    ) -> dict[str, Any]:
         if not isinstance(space, Lattice):
             return {"list": sentences(space, scale=self.scale)}
-        path = best(space).arcs if first is None else first.hypothesis.arcs
-        return {
-            "lattice": select_neighbourhood(space, path, choice.hypothesis.arcs, scale=self.scale)
-        }
+        shown = best(space) if first is None else first.hypothesis
+        judge = cast(Aligning, word_aligner(self.metrics).against(references)).judge
+        chosen, edits = choice.hypothesis.arcs, judge(shown.tokens).edits
+        picture = select_differences(space, shown.arcs, chosen, edits, scale=self.scale)
+        return {"lattice": picture}
 
     def _curve(self, segment: Segment) -> SegmentCurvePoints | None:
         space = segment.space

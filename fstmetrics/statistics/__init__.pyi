@@ -31,3 +31,8 @@ from .significance import (
     substitution_test as substitution_test,
 )
 from .studies.sweeps import SweepPoint as SweepPoint, threshold_sweep as threshold_sweep
+from .term_detection import (
+    TermSpan as TermSpan,
+    TermWeightedValue as TermWeightedValue,
+    term_weighted_value as term_weighted_value,
+)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from operator import index
-from typing import Any
 
 import numpy as np
 
@@ -70,19 +69,29 @@ def to_lattice(space: Space, max_states: int = 1_000_000) -> Lattice:
 
 def _parallel_paths(nbest: NBest) -> Lattice:
     check_filled([nbest])
-    arcs: list[tuple[Any, ...]] = []
-    states = 2
-    for entry in nbest:
-        state = 0
-        *before, word = entry.tokens or ("",)
-        for earlier in before:
-            arcs.append((state, states, earlier))
-            state, states = states, states + 1
-        arcs.append((state, 1, word, entry.score, entry.features))
-    return Lattice.from_arcs(
-        arcs,
-        finals=[1],
+    words = np.diff(nbest.offset)
+    # an entry without words has one arc that says nothing
+    size = np.maximum(words, 1)
+    behind = np.cumsum(size)
+    entry = np.repeat(np.arange(len(nbest)), size)
+    ends = np.zeros(behind[-1], np.bool_)
+    ends[behind - 1] = True
+    last = int((~ends).sum()) + 1
+    dst = np.where(ends, last, np.cumsum(~ends))
+    src = np.where(np.append(True, ends[:-1]), 0, np.append(0, dst[:-1]))
+    label = np.zeros(len(ends), np.int32)
+    label[words[entry] > 0] = nbest.label
+    final = np.full(last + 1, -np.inf)
+    final[last] = 0.0
+    given = make_rows(nbest)
+    return Lattice(
         vocabulary=nbest.vocabulary,
+        src=ints(src),
+        dst=ints(dst),
+        label=ints(label),
+        score=floats(np.where(ends, nbest.score[entry], 0.0)),
+        final=floats(final),
+        features=None if given is None else reorder_rows(given, ints(np.where(ends, entry, -1))),
         feature_names=nbest.feature_names,
         **nbest.about,
     )

@@ -341,7 +341,7 @@ def cut(lattice: Lattice, words: int = 1) -> list[Lattice]:
     if words < 1:
         raise OptionError(f"words is at least 1, not {words}")
     whole = trim(lattice).space
-    bounds = _bounds(whole, words)
+    bounds = stretch_bounds(whole, words)
     ends = [*bounds[1:], whole.num_states - 1]
     digits = len(str(len(bounds)))
     rows = make_rows(whole), make_rows(whole, "final_features")
@@ -361,8 +361,8 @@ def cut_states(lattice: Lattice) -> IntColumn:
     return ints(np.flatnonzero(np.cumsum(passed)[: lattice.num_states] == 0))
 
 
-def _bounds(lattice: Lattice, words: int) -> list[int]:
-    """Return where stretches begin."""
+def stretch_bounds(lattice: Lattice, words: int) -> list[int]:
+    """Return where the stretches of :func:`cut` begin, of a lattice that :func:`trim` left."""
     candidates = set(cut_states(lattice).tolist()) - {lattice.num_states - 1}
     # the fewest words from the last bound
     fewest = [words] * lattice.num_states

@@ -7,8 +7,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from lattices.errors import OptionError
 from lattices.optional import require
@@ -61,8 +60,7 @@ class _GzipMember:
         return piece
 
 
-@dataclass(frozen=True)
-class Compression:
+class Compression(NamedTuple):
     """How files of one kind are compressed, and their suffix and first bytes."""
 
     name: str

@@ -6,10 +6,8 @@ import errno
 import io
 import os
 import re
-import shutil
 import stat
 import sys
-import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -237,6 +235,9 @@ def _open(name: str) -> AbstractContextManager[RawReader]:
 @contextmanager
 def _open_remote(url: str) -> Iterator[BinaryIO]:
     """Write to a temporary file, which is sent when it is complete."""
+    import shutil
+    import tempfile
+
     system, path = _find_remote(url)
     with tempfile.TemporaryFile() as file:
         with compress(cast(BinaryIO, file), url) as stream:

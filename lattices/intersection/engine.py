@@ -55,11 +55,14 @@ class Ranked(NamedTuple):
         How they were found, for reports.
     proven : bool
         Whether there are no better (or worse) ones.
+    gap : float or None
+        By how much the value of another may surpass that of the first, if something is known.
     """
 
     paths: list[IntColumn]
     method: str
     proven: bool = True
+    gap: float | None = None
 
 
 def explain_too_large(space: Lattice | Forest, problem: str) -> TooLargeError:

@@ -16,6 +16,10 @@ from lattices.spaces import Forest, Lattice
 
 #: pairs of a node and a matrix with which rows are the quicker way to the k best of a forest
 QUICK_PAIRS = 20_000
+#: pairs of a lattice state and a machine state of which the whole product is searched, and what
+#: one takes
+WHOLE_PAIRS = 2**22
+_PAIR_BYTES = 32
 
 
 class KernelEngine:
@@ -66,7 +70,8 @@ class KernelEngine:
     ) -> Ranked | None:
         """Return the ``k`` sentences of the highest value, or None beyond the budget.
 
-        Of a forest by rows, if they are few; else by the product, which lattices always have.
+        Of a forest by rows, if they are few; else by the product, which lattices always have: of a
+        long one, what is near the best of it.
         """
         from lattices.intersection import product_kbest
 
@@ -74,6 +79,8 @@ class KernelEngine:
         weight = model_weight / machine.unit
         if isinstance(space, Lattice):
             column = cast("IntColumn | None", words)
+            if is_long(space, machine, memory):
+                return product_kbest.best_near(space, machine, k, weight, column, memory=memory)
             paths = product_kbest.best_sentences(
                 space, machine.automaton, k, weight, column, memory=memory
             )
@@ -108,7 +115,8 @@ class KernelEngine:
     ) -> Ranked | None:
         """Return the ``k`` sentences of the lowest value by rows, or None beyond the budget.
 
-        The one worst of a lattice is always found, perhaps among few prefixes and not proven.
+        The one worst of a lattice is always found, perhaps among few prefixes and not proven. Long
+        ones are searched stretch by stretch (:mod:`.worst_of_stretches`).
         """
         from lattices.intersection import product_kbest
 
@@ -119,9 +127,19 @@ class KernelEngine:
                 space, machine.automaton, k, weight, limits, worst=True, words=words
             )
             return None if paths is None else Ranked(paths, "rows")
+        column = cast("IntColumn | None", words)
+        long = is_long(space, machine, memory)
+        if long:
+            from lattices.intersection.worst_of_stretches import worst_of_stretches
+
+            ranked = worst_of_stretches(self, space, machine, k, model_weight, limits, column)
+            if ranked is not None:
+                return ranked
         rows = RowMachine(machine.automaton, space.num_states)
+        # a row a state, at least: the caller takes the worst of the sentences that the model likes
+        if long and rows.native.row_bytes * space.num_states > memory:
+            return None
         if k > 1:
-            column = cast("IntColumn | None", words)
             paths = product_kbest.worst_sentences(space, rows, k, weight, limits, column)
             return None if paths is None else Ranked(paths, "rows")
         found = lowest_path(space, rows, limits, model_weight=weight)
@@ -133,6 +151,12 @@ class KernelEngine:
 
 
 ENGINE = KernelEngine()
+
+
+def is_long(lattice: Lattice, machine: SearchMachine, memory: int) -> bool:
+    """Whether a lattice is searched in parts for more than its best sentence."""
+    pairs = lattice.num_states * sum(part.automaton.num_states for part in machine.parts)
+    return pairs > min(WHOLE_PAIRS, memory // _PAIR_BYTES)
 
 
 def _search(

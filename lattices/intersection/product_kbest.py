@@ -18,8 +18,8 @@ from lattices import _native
 from lattices.algorithms.kbest import check_paths, rank_k_best, rows
 from lattices.arrays import IntColumn, ints
 from lattices.errors import EngineError
-from lattices.intersection.automata import Automaton, SearchMachine, alignments
-from lattices.intersection.engine import TargetSides, name_space_in_errors
+from lattices.intersection.automata import Automaton, Part, SearchMachine, alignments
+from lattices.intersection.engine import Ranked, TargetSides, name_space_in_errors
 from lattices.intersection.rows import RowMachine, forest_row_product, row_product
 from lattices.limits import MEMORY, Limits
 from lattices.spaces import Forest, Lattice
@@ -45,6 +45,33 @@ def best_sentences(
             lattice.columns, word, automaton.row_columns, model_weight, k, min(memory, 2**62)
         )
     return rows(check_paths(lattice, found))
+
+
+def best_near(
+    lattice: Lattice,
+    machine: SearchMachine,
+    k: int,
+    model_weight: float,
+    words: IntColumn | None = None,
+    *,
+    memory: int = MEMORY,
+) -> Ranked:
+    """Return the ``k`` sentences of the highest gain plus weighted model score of a long lattice.
+
+    They are looked for among the paths whose value is near the best, of which the slack grows until
+    there are so many; where memory ends that, those of the slack before are not proven. Cost: that
+    of the best, and for each slack O(pairs near the best).
+    """
+    from lattices.intersection.worst_of_stretches import scale_parts
+
+    parts = scale_parts(machine) or [Part(machine.automaton, 1.0)]
+    word = lattice.label if words is None else words
+    given = [(part.automaton.columns, 1.0, part.bonus) for part in parts]
+    with name_space_in_errors(lattice):
+        arcs, offset, proven = _native.search_near(
+            lattice.columns, word, given, model_weight, k, min(memory, 2**62)
+        )
+    return Ranked(rows(check_paths(lattice, (arcs, offset))), "product", proven)
 
 
 def worst_sentences(

@@ -18,5 +18,6 @@ void bind_forest_search(nanobind::module_& module);
 void bind_ngrams(nanobind::module_& module);
 void bind_intersection(nanobind::module_& module);
 void bind_rows(nanobind::module_& module);
+void bind_matches(nanobind::module_& module);
 
 }  // namespace lattices

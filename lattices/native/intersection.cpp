@@ -1,8 +1,9 @@
-// Intersection: handles of machines, and the search of a batch.
+// Intersection: handles of machines, the search of a batch, and the k best of long lattices.
 #include "lattices/native/intersection.hpp"
 
 #include "lattices/native/bindings.hpp"
 #include "lattices/native/columns.hpp"
+#include "lattices/native/kbest.hpp"
 
 namespace lattices {
 
@@ -94,6 +95,89 @@ FoundPaths search_spaces(const std::vector<AnySpace>& spaces,
           give(std::move(arcs)), std::move(problems)};
 }
 
+struct NearGains {
+  const NearPaths& paths;
+  double gain(Index edge) const { return paths.gain(edge); }
+  static double in_values(Index, double gain) { return gain; }
+};
+static_assert(Derivable<NearPaths>);
+
+// The paths of the k best sentences, one after the other, and where they begin; whether all of them
+// are sure to be in their place.
+struct BestSentences {
+  std::vector<Index> arcs, offset;
+  bool proven;
+};
+
+// The k best sentences of a lattice among the paths within a slack of the best, which grows until
+// there are so many of them. Beyond the memory they are those of the slack before. Parts have
+// gains of one unit, and denominators of 1.
+//
+// Cost: once that of a search of the best, and for each slack that of its way back, with O(steps)
+// of the paths that are near.
+BestSentences search_near(const Lattice& lattice, std::span<const Index> word,
+                          std::span<const Part> parts, double weight, std::size_t k,
+                          std::size_t memory, Poll& poll) {
+  Intersection search;
+  // a half for the rows, a half for the paths
+  const std::size_t half = memory / 2;
+  const auto passes = search.prepare_near(lattice, parts, {weight, half}, poll);
+  double best = kMinusInfinity, step = 1.0;
+  for (const auto& pass : passes) raise_to(best, pass.total);
+  for (const Part& part : parts) {
+    if (const auto* const* each = std::get_if<const Alignment*>(&part.automaton)) {
+      const Alignment& alignment = **each;
+      step = std::max(step, std::min({alignment.heaviest, std::abs(alignment.insertion),
+                                      std::abs(alignment.deletion)}));
+    }
+  }
+  BestSentences found{{}, {0}, true};
+  if (best == kMinusInfinity) return found;
+  std::size_t before = 0;
+  for (double slack = weight == 0.0 ? 0.0 : step;;) {
+    const bool all = slack == std::numeric_limits<double>::infinity();
+    const double lowest = all ? -1e300 : best - slack;
+    // sums of model scores are rounded
+    const double lost = weight == 0.0 || all ? 0.0
+                                             : (std::abs(best) + slack) * lattice.num_nodes() *
+                                                   (4.0 * std::numeric_limits<double>::epsilon());
+    try {
+      NearPaths paths(word, half);
+      for (const auto& pass : passes) {
+        if (pass.total > kMinusInfinity) pass.add(lowest - lost, paths);
+      }
+      const Index root = paths.root();
+      using Ranking = ByMerit<NearPaths, NearGains>;
+      using Search = LazyKBest<NearPaths, Ranking, OneForEachSentence>;
+      const double bytes = static_cast<double>(paths.num_nodes()) * Search::node_bytes();
+      if (bytes > static_cast<double>(half)) {
+        throw too_large(std::to_string(paths.num_nodes()) + " cells near the best", bytes, half);
+      }
+      const Ranking ranking{paths, {paths}, 1.0, weight};
+      Search sentences(paths, ranking, poll, half - static_cast<std::size_t>(bytes));
+      found = {{}, {0}, true};
+      bool near = true;
+      for (const Index each : sentences.best(root, k)) {
+        near = sentences.made().value(each).worth >= lowest;
+        sentences.made().unroll(each, [&](Index edge) {
+          if (paths.arc(edge) != kNone) found.arcs.push_back(paths.arc(edge));
+        });
+        found.offset.push_back(static_cast<Index>(found.arcs.size()));
+      }
+      check_unfolded_all(lattice, static_cast<double>(found.arcs.size()));
+      if (all || (near && found.offset.size() == k + 1)) return found;
+      // where a larger slack gave no more paths, there may be none
+      slack = paths.num_steps() == before ? std::numeric_limits<double>::infinity()
+                                          : std::max(2.0 * slack, step);
+      before = paths.num_steps();
+    } catch (const Error& error) {
+      if (error.kind != ErrorKind::TooLarge || found.offset.size() == 1) throw;
+      found.proven = false;
+      return found;
+    }
+  }
+}
+
 }  // namespace
 
 void bind_intersection(nb::module_& module) {
@@ -111,6 +195,21 @@ void bind_intersection(nb::module_& module) {
              "take more than so many bytes.\n"
              "\n"
              "A machine is a sequence of parts (automaton, denominator, bonus).");
+  module.def(
+      "search_near",
+      [](const LatticeColumns& lattice, const Ints& word, const std::vector<GivenPart>& given,
+         double weight, std::size_t k, std::size_t memory) {
+        if (word.shape(0) != lattice.src.size()) throw space_error("not as many words as arcs");
+        std::vector<Part> parts;
+        for (const auto& part : given) parts.push_back(part_of(part));
+        auto found = unlocked([&](Poll& poll) {
+          return search_near(lattice, view(word), parts, weight, k, memory, poll);
+        });
+        return give_all(std::move(found.arcs), std::move(found.offset), found.proven);
+      },
+      "lattice"_a, "word"_a, "parts"_a, "weight"_a, "k"_a, "memory"_a,
+      "Return the arcs of the k best sentences, where those of each begin, and whether all are\n"
+      "sure to be in their place. Parts are (automaton, 1, bonus), their gains of one unit.");
 }
 
 }  // namespace lattices

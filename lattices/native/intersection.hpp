@@ -5,16 +5,20 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "lattices/native/dispatch.hpp"
 #include "lattices/native/machines.hpp"
+#include "lattices/native/near_paths.hpp"
 #include "lattices/native/scratch.hpp"
 #include "lattices/native/stretches.hpp"
 
@@ -57,6 +61,26 @@ class Intersection {
           part.automaton);
       if (better) best.part = static_cast<Index>(number);
     }
+  }
+
+  // The highest total of a part, with its bonus, and what adds all paths of a total of `limit` or
+  // more to a graph. It refers to the lattice, the part, the poll and the search.
+  struct Near {
+    double total;
+    std::function<void(double limit, NearPaths& paths)> add;
+  };
+  // Denominators are 1: totals of parts are compared.
+  std::vector<Near> prepare_near(const Lattice& lattice, std::span<const Part> parts,
+                                 const SearchOptions& options, Poll& poll) {
+    std::vector<Near> found;
+    for (const Part& part : parts) {
+      found.push_back(std::visit(
+          [&](const auto* automaton) {
+            return prepare_near(lattice, *automaton, part, options, poll);
+          },
+          part.automaton));
+    }
+    return found;
   }
 
  private:
@@ -151,17 +175,13 @@ class Intersection {
       return search_rows<double>(lattice, machine, part, options, best, poll, doubles_.room);
     }
     auto stretches = cut<double>(lattice, cells, options.memory);
-    AutomatonSlices slices(machine);
-    return search_stretches<double>(stretches, slices, part, options, best, poll, doubles_.room);
+    return search_stretches<double>(std::move(stretches), AutomatonSlices(machine), part, options,
+                                    best, poll, doubles_.room);
   }
 
   bool search_part(const Lattice& lattice, const Alignment& alignment, const Part& part,
                    const SearchOptions& options, BestPath& best, Poll& poll) {
-    // model scores are no whole numbers
-    const double total = options.model_weight == 0.0
-                             ? (static_cast<double>(alignment.num_states()) + lattice.num_nodes()) *
-                                   alignment.largest_gain()
-                             : kLargestTotal<double>;
+    const double total = largest_total(lattice, alignment, options);
     if (total <= kLargestTotal<std::int16_t> &&
         fits_whole<std::int16_t>(lattice, row_cells<std::int16_t>(alignment), options.memory)) {
       return search_alignment(lattice, alignment, part, options, best, poll, shorts_);
@@ -170,6 +190,14 @@ class Intersection {
       return search_alignment(lattice, alignment, part, options, best, poll, floats_);
     }
     return search_alignment(lattice, alignment, part, options, best, poll, doubles_);
+  }
+
+  // The most that a path gains or loses, if that is a whole number; model scores are none.
+  static double largest_total(const Lattice& lattice, const Alignment& alignment,
+                              const SearchOptions& options) {
+    if (options.model_weight != 0.0) return kLargestTotal<double>;
+    return (static_cast<double>(alignment.num_states()) + lattice.num_nodes()) *
+           alignment.largest_gain();
   }
 
   // The cells of a row, with those that fill up the last vector.
@@ -200,17 +228,20 @@ class Intersection {
       if constexpr (!std::is_same_v<Real, std::int16_t>) {
         auto stretches = cut<Real>(lattice, cells, options.memory);
         AlignmentSlices<Real, order()> slices(alignment, stretches.most_states());
-        return search_stretches<Real>(stretches, slices, part, options, best, poll, rows.room);
+        return search_stretches<Real>(std::move(stretches), std::move(slices), part, options, best,
+                                      poll, rows.room);
       }
       return false;
     });
   }
 
-  // Where best paths end: a cell, the model score of what follows, what the cell gains, and, in
-  // a stretch that is not the last, the way from there on.
+  // Where paths that are followed end: a cell, the model score of what follows, what the cell gains
+  // (or has to gain, at least), what is gained by what follows, and, in a stretch that is not the
+  // last, the way from there on.
   struct End {
     Index state, cell;
     double model, gain;
+    double rest = 0.0;
     Index way = -1;
   };
   // Arcs of a best path through a stretch, and the way on in the next one.
@@ -232,15 +263,17 @@ class Intersection {
     fill(machine, lattice, lattice.start + 1, bias, rows, poll);
     Real total = kWorst<Real>;
     ends_.clear();
-    find_ends(lattice, machine, bias, rows, lattice.start, total, [&](const End& end, bool better) {
-      if (better) ends_.clear();
+    find_ends(lattice, machine, bias, rows, lattice.start, [&](const End& end, Real sum) {
+      if (sum < total) return;
+      if (sum > total) ends_.clear();
+      total = sum;
       ends_.push_back(end);
     });
     if (!reached(total)) return false;
     const double value = value_of(static_cast<double>(total), part);
     if (value < best.value) return false;
     const double bytes = bytes_of<Real>(lattice.final.size(), static_cast<double>(size));
-    trace(lattice, machine, bias, rows, 0, memory_less(bytes), poll);
+    trace(lattice, machine, bias, rows, 0, memory_less(bytes), poll, OnBest{});
     const Suffix* first = find_beginning(machine, rows, lattice.start);
     if (value == best.value && first->model <= best.model) return false;
     best.value = value;
@@ -250,19 +283,20 @@ class Intersection {
     return true;
   }
 
-  // Call use(end, better) for the ends whose total is the best so far, or better than it.
+  // Call use(end, total) for all ends that are reached.
   template <class Real, class Machine, class Use>
   static void find_ends(const Lattice& lattice, const Machine& machine, Bias<Real> bias,
-                        const Real* rows, Index first, Real& total, Use&& use) {
+                        const Real* rows, Index first, Use&& use) {
     for (Index state = first; state < lattice.num_nodes(); ++state) {
       if (lattice.final[state] == kMinusInfinity) continue;
       const Real extra = bias(lattice.final[state]);
       machine.endings([&](Index cell, Real gain) {
         const Real row = rows[state * machine.size() + cell];
         const auto sum = static_cast<Real>((row + extra) + gain);
-        if (!reached(sum) || sum < total) return;
-        use(End{state, cell, lattice.final[state], static_cast<double>(row)}, sum > total);
-        total = sum;
+        if (!reached(sum)) return;
+        use(End{state, cell, lattice.final[state], static_cast<double>(row),
+                static_cast<double>(gain)},
+            sum);
       });
     }
   }
@@ -291,11 +325,68 @@ class Intersection {
     return value;
   }
 
-  // Find the tight cells of the states from `known` on that lead to ends_, and those before that
-  // lead to them.
-  template <class Real, class Machine>
+  // What a trace follows: best paths, each cell with the best way on.
+  struct OnBest {
+    const Stretch* stretch = nullptr;
+
+    static double bytes() { return 0.0; }
+    template <class Real>
+    static bool counts(Real gain, Real value, const Suffix&) {
+      return gain == value;
+    }
+    static void end(Suffix& suffix, bool known, const End& end) {
+      if (!known || end.model > suffix.model) suffix = {end.model, end.way, -1};
+    }
+    static void visit(Suffix&) {}
+    // A cell is offered the suffix of another; the score is looked at where it is needed: it is
+    // seldom in the cache.
+    static void offer(Suffix& suffix, bool known, const Suffix& next, Index cell, double,
+                      const Lattice& lattice, Index arc) {
+      const double model = arc < 0 ? next.model : lattice.score[arc] + next.model;
+      if (!known || model > suffix.model) suffix = {model, arc, cell};
+    }
+  };
+  // Or all paths that are near the best, as a graph. Suffixes have the most that is gained from
+  // their cell on, the first of its edges, and its node.
+  template <class Real>
+  struct NearBest {
+    NearPaths& paths;
+    Bias<Real> bias;
+    double limit;
+    const Stretch* stretch = nullptr;
+
+    bool counts(Real gain, Real, const Suffix& next) const {
+      return reached(gain) && static_cast<double>(gain) + next.model >= limit;
+    }
+    double bytes() const { return paths.bytes(); }
+    double rest_of(const End& end) const {
+      return end.way >= 0 ? end.rest : static_cast<double>(bias(end.model)) + end.rest;
+    }
+    void end(Suffix& suffix, bool known, const End& end) const {
+      const double rest = rest_of(end);
+      // ends that go on come before others, and have all of their edges
+      suffix = {known ? std::max(suffix.model, rest) : rest,
+                end.way >= 0
+                    ? end.way
+                    : paths.add({end.rest, end.model, kNone, kNone, known ? suffix.arc : kNone}),
+                -1};
+    }
+    void visit(Suffix& suffix) const { suffix.cell = paths.close(suffix.arc); }
+    void offer(Suffix& suffix, bool known, const Suffix& next, Index, double gain,
+               const Lattice& lattice, Index arc) const {
+      const double score = arc < 0 ? 0.0 : lattice.score[arc];
+      const double rest = gain + static_cast<double>(bias(score)) + next.model;
+      suffix.arc = paths.add({gain, score, arc < 0 ? kNone : stretch->arc[arc], next.cell,
+                              known ? suffix.arc : kNone});
+      suffix.model = known ? std::max(suffix.model, rest) : rest;
+    }
+  };
+
+  // Find the cells of the states from `known` on that lead to ends_, and those before that lead to
+  // them.
+  template <class Real, class Machine, class Follow>
   void trace(const Lattice& lattice, const Machine& machine, Bias<Real> bias, const Real* rows,
-             Index known, std::size_t memory, Poll& poll) {
+             Index known, std::size_t memory, Poll& poll, const Follow& follow) {
     const std::size_t size = machine.size();
     blocks_.reset(std::min<std::size_t>(size, 64), memory);
     const std::size_t words = words_ = (size + 63) / 64;
@@ -305,12 +396,11 @@ class Intersection {
     block_ = rooms_.make(words * (last + 1));
     tight_.assign(words * (last + 1), 0);
     touched_.assign(last / 64 + 1, 0);
-    // offer a cell the suffix that begins with an arc and goes on at another cell
-    auto offer = [&](Index state, Index cell, const Suffix& suffix) {
+    // use(suffix of a cell, whether it has one)
+    auto at = [&](Index state, Index cell, auto&& use) {
       auto& word = tight_[state * words + cell / 64];
       auto& block = block_[state * words + cell / 64];
       const auto bit = std::uint64_t{1} << (cell % 64);
-      if ((word & bit) != 0 && suffix.model <= block[cell % 64].model) return;
       if (word == 0) {
         block = blocks_.make();
         if (block == nullptr) {
@@ -318,33 +408,44 @@ class Intersection {
         }
         touched_[state / 64] |= std::uint64_t{1} << (state % 64);
       }
+      use(block[cell % 64], (word & bit) != 0);
       word |= bit;
-      block[cell % 64] = suffix;
     };
-    for (const End& end : ends_) offer(end.state, end.cell, {end.model, end.way, -1});
+    for (const End& end : ends_) {
+      at(end.state, end.cell, [&](Suffix& suffix, bool has) { follow.end(suffix, has, end); });
+    }
     auto visit = [&](Index state, Index cell) {
       poll(lattice.incoming(state).size());
       const Real* row = rows + state * size;
       const Real value = row[cell];
-      const double model = suffix_of(state, cell).model;
+      Suffix& here = block_[state * words + cell / 64][cell % 64];
+      follow.visit(here);
+      const Suffix next = here;
+      auto offer = [&](Index before, Index source, double gain, Index arc) {
+        at(before, source, [&](Suffix& suffix, bool has) {
+          follow.offer(suffix, has, next, cell, gain, lattice, arc);
+        });
+      };
       const auto target = machine.target(cell);
       machine.silent_into(target, [&](Index source, Real gain) {
-        if (row[source] + gain == value) offer(state, source, {model, -1, cell});
+        if (follow.counts(static_cast<Real>(row[source] + gain), value, next)) {
+          offer(state, source, static_cast<double>(gain), -1);
+        }
       });
       for (const Index arc : lattice.incoming(state)) {
         const Index before = lattice.src[arc];
         const Real* from = rows + before * size;
         const Real extra = bias(lattice.score[arc]);
-        // the score is looked at where it is needed: it is seldom in the cache
-        auto offered = [&](Index source) {
-          offer(before, source, {lattice.score[arc] + model, arc, cell});
-        };
         if (lattice.label[arc] == 0) {
-          if (from[cell] + extra == value) offered(cell);
+          if (follow.counts(static_cast<Real>(from[cell] + extra), value, next)) {
+            offer(before, cell, 0.0, arc);
+          }
           continue;
         }
         machine.reading_into(target, lattice.label[arc], [&](Index source, Real gain) {
-          if ((from[source] + extra) + gain == value) offered(source);
+          if (follow.counts(static_cast<Real>((from[source] + extra) + gain), value, next)) {
+            offer(before, source, static_cast<double>(gain), arc);
+          }
         });
       }
     };
@@ -385,60 +486,81 @@ class Intersection {
     dispatch([&] { machine.fill(lattice, first, bias, rows, poll, edges); });
   }
 
-  // The search of a part stretch by stretch.
+  // The rows of the frontiers of stretches, and where those of each begin.
   template <class Real, class Slices>
-  bool search_stretches(Stretches& stretches, Slices& slices, const Part& part,
-                        const SearchOptions& options, BestPath& best, Poll& poll,
-                        Room<Real>& room) {
-    const Bias<Real> bias{options.model_weight * part.denominator};
-    const std::size_t size = slices.size(), most = stretches.most_states();
-    memory_ = options.memory;
-    // the rows of the frontiers, and where those of each begin
-    std::vector<std::size_t> frontier(stretches.size() + 1, 0);
-    RawVector<Real> kept(stretches.num_kept() * size);
-    const auto enter = [&](std::size_t number, const Stretch& stretch, const auto& machine,
-                           Places places, Real* rows) {
+  struct Frontiers {
+    Stretches stretches;
+    Slices slices;
+    Bias<Real> bias;
+    std::vector<std::size_t> first{};
+    RawVector<Real> kept{};
+    Real total = kWorst<Real>;
+    std::vector<End> ends{};
+
+    // The rows of a frontier where its stretch begins; return how many there are.
+    template <class Machine>
+    Index enter(std::size_t number, const Stretch& stretch, const Machine& machine, Places places,
+                Real* rows) const {
       if (number == 0) machine.begin(rows);
       for (Index state = 0; state < stretch.known; ++state, rows += machine.size()) {
-        slices.take(kept.data() + (frontier[number] + state) * size, places, rows);
+        slices.take(kept.data() + (first[number] + state) * slices.size(), places, rows);
       }
       return number == 0 ? 1 : stretch.known;
-    };
+    }
+    double bytes() const { return static_cast<double>(kept.size() * sizeof(Real)); }
+  };
 
-    Real total = kWorst<Real>;
-    std::vector<End> finals;
+  // Forward through all stretches. Of the ends those of the highest total are kept, or all.
+  template <class Real, class Slices>
+  static Frontiers<Real, Slices> pass_forward(Stretches cuts, Slices slices_of, Bias<Real> bias,
+                                              bool all, Poll& poll, Room<Real>& room) {
+    Frontiers<Real, Slices> found{std::move(cuts), std::move(slices_of), bias};
+    auto& stretches = found.stretches;
+    auto& slices = found.slices;
+    auto& kept = found.kept;
+    const std::size_t size = slices.size(), most = stretches.most_states();
+    found.first.assign(stretches.size() + 1, 0);
+    kept.resize(stretches.num_kept() * size);
     std::vector<Real> edges;
     for (std::size_t number = 0; number < stretches.size(); ++number) {
       const Stretch& stretch = stretches.take(number);
       const auto next = stretches.frontier(number + 1);
       const Lattice here = stretch.lattice();
-      frontier[number + 1] = frontier[number] + stretch.known;
+      found.first[number + 1] = found.first[number] + stretch.known;
       for (std::size_t panel = 0; panel < slices.num_panels(); ++panel) {
         const Places places = slices.panel(panel);
         const typename Slices::Rows machine = slices.panel_rows(panel);
         const std::size_t width = machine.size();
         Real* rows = room.make(most * width);
-        const Index first = enter(number, stretch, machine, places, rows);
+        const Index begin = found.enter(number, stretch, machine, places, rows);
         if (panel == 0) edges.assign(most * machine.edge_size(), kWorst<Real>);
-        fill(machine, here, first, bias, rows, poll, edges.data());
+        fill(machine, here, begin, bias, rows, poll, edges.data());
         for (std::size_t at = 0; at < next.size(); ++at) {
           slices.put(rows + stretches.place(next[at]) * width, places,
-                     kept.data() + (frontier[number + 1] + at) * size);
+                     kept.data() + (found.first[number + 1] + at) * size);
         }
-        find_ends(here, machine, bias, rows, stretch.known, total, [&](End end, bool better) {
-          if (better) finals.clear();
+        find_ends(here, machine, bias, rows, stretch.known, [&](End end, Real sum) {
+          if (sum < found.total && !all) return;
+          if (sum > found.total && !all) found.ends.clear();
+          found.total = std::max(found.total, sum);
           end.state = stretch.state[end.state];
           end.cell = slices.widen(end.cell, places);
-          finals.push_back(end);
+          found.ends.push_back(end);
         });
       }
     }
-    if (!reached(total)) return false;
-    const double value = value_of(static_cast<double>(total), part);
-    if (value < best.value) return false;
+    return found;
+  }
 
-    ways_.clear();
-    way_arcs_.clear();
+  // Backward through all stretches from `finals`, in the order of their states. What leads to ends
+  // is traced; finish(stretch, lattice, machine, rows) is called with the first stretch, and
+  // carry(stretch, lattice, suffix, end) for the cells of the frontier before any other, to say
+  // what the end there has besides its cell. `end.state` is that of the stretch meanwhile.
+  template <class Real, class Slices, class Follow, class Carry, class Finish>
+  void pass_back(Frontiers<Real, Slices>& found, std::vector<End> finals, Follow follow,
+                 std::size_t memory, Poll& poll, Room<Real>& room, Carry&& carry, Finish&& finish) {
+    Stretches& stretches = found.stretches;
+    Slices& slices = found.slices;
     std::vector<End> ends;
     for (std::size_t number = stretches.size(); number-- > 0;) {
       const Stretch& stretch = stretches.take(number);
@@ -451,7 +573,7 @@ class Intersection {
       // the places that lead to the ends
       double lowest = kNoLimit;
       Places places = slices.upto(ends.front().cell);
-      most_gained(here, stretch.known, bias, slices.largest_step());
+      most_gained(here, stretch.known, found.bias, slices.largest_step());
       for (End& end : ends) {
         end.state = stretches.place(end.state);
         const Places own = slices.upto(end.cell);
@@ -464,54 +586,146 @@ class Intersection {
       }
       if (number == 0) places.begin = 0;
       for (Index state = 0; state < stretch.known; ++state) {
-        const Real* row = kept.data() + (frontier[number] + state) * size;
+        const Real* row = found.kept.data() + (found.first[number] + state) * slices.size();
         places = slices.reaching(row, lowest, places);
       }
       const typename Slices::Rows machine = slices.rows(places);
       const std::size_t width = machine.size();
       Real* rows = room.make(stretch.state.size() * width);
-      const Index first = enter(number, stretch, machine, places, rows);
-      fill(machine, here, first, bias, rows, poll);
+      const Index begin = found.enter(number, stretch, machine, places, rows);
+      fill(machine, here, begin, found.bias, rows, poll);
       ends_.clear();
       for (End end : ends) {
         end.cell = slices.narrow(end.cell, places);
         ends_.push_back(end);
       }
-      const std::size_t taken = kept.size() * sizeof(Real) + ways_.size() * sizeof(Way) +
-                                way_arcs_.size() * sizeof(Index);
-      const double bytes = bytes_of<Real>(stretch.state.size(), static_cast<double>(width));
-      trace(here, machine, bias, rows, stretch.known,
-            memory_less(static_cast<double>(taken) + bytes), poll);
-      if (number == 0) {
-        const Suffix* start = find_beginning(machine, rows, 0);
-        if (value == best.value && start->model <= best.model) return false;
-        best.value = value;
-        best.model = start->model;
-        best.arcs.clear();
-        Index way =
-            follow(here, 0, start, [&](Index arc) { best.arcs.push_back(stretch.arc[arc]); });
-        for (; way >= 0; way = ways_[way].next) {
-          best.arcs.insert(best.arcs.end(), way_arcs_.begin() + ways_[way].begin,
-                           way_arcs_.begin() + ways_[way].end);
-        }
-        return true;
-      }
+      const std::size_t ways = ways_.size() * sizeof(Way) + way_arcs_.size() * sizeof(Index);
+      const double bytes = found.bytes() + follow.bytes() + static_cast<double>(ways) +
+                           bytes_of<Real>(stretch.state.size(), static_cast<double>(width));
+      follow.stretch = &stretch;
+      memory_ = memory;
+      trace(here, machine, found.bias, rows, stretch.known, memory_less(bytes), poll, follow);
+      if (number == 0) return finish(stretch, here, machine, rows);
       ends.clear();
       for (Index state = 0; state < stretch.known; ++state) {
         for_all_tight(state, [&](Index cell) {
-          const Suffix& suffix = suffix_of(state, cell);
-          Way way{way_arcs_.size(), 0, -1};
-          way.next = follow(here, state, &suffix,
-                            [&](Index arc) { way_arcs_.push_back(stretch.arc[arc]); });
-          way.end = way_arcs_.size();
-          ways_.push_back(way);
-          ends.push_back({stretch.state[state], slices.widen(cell, places), suffix.model,
-                          static_cast<double>(rows[state * width + cell]),
-                          static_cast<Index>(ways_.size() - 1)});
+          End end{state, slices.widen(cell, places), 0.0,
+                  static_cast<double>(rows[state * width + cell])};
+          carry(stretch, here, suffix_of(state, cell), end);
+          end.state = stretch.state[state];
+          ends.push_back(end);
         });
       }
     }
-    throw overflow();
+  }
+
+  // The search of a part stretch by stretch.
+  template <class Real, class Slices>
+  bool search_stretches(Stretches stretches, Slices slices, const Part& part,
+                        const SearchOptions& options, BestPath& best, Poll& poll,
+                        Room<Real>& room) {
+    auto found =
+        pass_forward<Real>(std::move(stretches), std::move(slices),
+                           Bias<Real>{options.model_weight * part.denominator}, false, poll, room);
+    if (!reached(found.total)) return false;
+    const double value = value_of(static_cast<double>(found.total), part);
+    if (value < best.value) return false;
+    ways_.clear();
+    way_arcs_.clear();
+    const auto go = [&](const Stretch& stretch, const Lattice& here, Index state,
+                        const Suffix& suffix) {
+      Way way{way_arcs_.size(), 0, -1};
+      way.next =
+          follow(here, state, &suffix, [&](Index arc) { way_arcs_.push_back(stretch.arc[arc]); });
+      way.end = way_arcs_.size();
+      ways_.push_back(way);
+      return static_cast<Index>(ways_.size() - 1);
+    };
+    bool better = false, complete = false;
+    pass_back<Real>(
+        found, found.ends, OnBest{}, options.memory, poll, room,
+        [&](const Stretch& stretch, const Lattice& here, const Suffix& suffix, End& end) {
+          end.model = suffix.model;
+          end.way = go(stretch, here, end.state, suffix);
+        },
+        [&](const Stretch& stretch, const Lattice& here, const auto& machine, const Real* rows) {
+          complete = true;
+          const Suffix* start = find_beginning(machine, rows, 0);
+          better = value > best.value || start->model > best.model;
+          if (!better) return;
+          best.value = value;
+          best.model = start->model;
+          best.arcs.clear();
+          for (Index way = go(stretch, here, 0, *start); way >= 0; way = ways_[way].next) {
+            best.arcs.insert(best.arcs.end(), way_arcs_.begin() + ways_[way].begin,
+                             way_arcs_.begin() + ways_[way].end);
+          }
+        });
+    if (!complete) throw overflow();
+    return better;
+  }
+
+  // Forward for all paths that are near the best, and what goes back then.
+  template <class Real, class Slices>
+  Near pass_near(Stretches stretches, Slices slices, const Part& part, const SearchOptions& options,
+                 Poll& poll, Room<Real>& room) {
+    const Bias<Real> bias{options.model_weight * part.denominator};
+    auto found = std::make_shared<Frontiers<Real, Slices>>(
+        pass_forward<Real>(std::move(stretches), std::move(slices), bias, true, poll, room));
+    const double bonus = part.bonus;
+    auto add = [this, found, bonus, memory = options.memory, &poll, &room](double limit,
+                                                                           NearPaths& paths) {
+      limit -= bonus;
+      const NearBest<Real> follow{paths, found->bias, limit};
+      std::vector<End> ends;
+      for (End end : found->ends) {
+        const double rest = follow.rest_of(end);
+        if (end.gain + rest < limit) continue;
+        end.gain = limit - rest;
+        ends.push_back(end);
+      }
+      ways_.clear();
+      way_arcs_.clear();
+      pass_back<Real>(
+          *found, std::move(ends), follow, memory, poll, room,
+          [&](const Stretch&, const Lattice&, const Suffix& suffix, End& end) {
+            end.rest = suffix.model;
+            end.gain = limit - suffix.model;
+            end.way = suffix.arc;
+          },
+          [&](const Stretch&, const Lattice&, const auto& machine, const Real*) {
+            machine.beginnings([&](Index cell, Real gain) {
+              if (!is_tight(0, cell)) return;
+              const Suffix& suffix = suffix_of(0, cell);
+              if (static_cast<double>(gain) + suffix.model < limit) return;
+              paths.begin(static_cast<double>(gain) + bonus, suffix.cell);
+            });
+          });
+    };
+    const bool complete = reached(found->total);
+    return {complete ? static_cast<double>(found->total) + bonus : kMinusInfinity, std::move(add)};
+  }
+
+  Near prepare_near(const Lattice& lattice, const AutomatonRows& machine, const Part& part,
+                    const SearchOptions& options, Poll& poll) {
+    auto stretches = cut<double>(lattice, static_cast<double>(machine.size()), options.memory);
+    return pass_near<double>(std::move(stretches), AutomatonSlices(machine), part, options, poll,
+                             doubles_.room);
+  }
+
+  Near prepare_near(const Lattice& lattice, const Alignment& alignment, const Part& part,
+                    const SearchOptions& options, Poll& poll) {
+    const auto prepare = [&](auto& rows) {
+      using Real = std::remove_pointer_t<decltype(rows.room.data())>;
+      return with_order(alignment.order, [&](auto order) {
+        auto stretches = cut<Real>(lattice, row_cells<Real>(alignment), options.memory);
+        AlignmentSlices<Real, order()> slices(alignment, stretches.most_states());
+        return pass_near<Real>(std::move(stretches), std::move(slices), part, options, poll,
+                               rows.room);
+      });
+    };
+    return largest_total(lattice, alignment, options) <= kLargestTotal<float> ? prepare(floats_)
+                                                                              : prepare(doubles_);
   }
 
   // The most that a path gains from the frontier of a stretch to each of its states.

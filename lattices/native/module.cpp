@@ -21,5 +21,6 @@ NB_MODULE(_native, module) {
   lattices::bind_ngrams(module);
   lattices::bind_intersection(module);
   lattices::bind_rows(module);
+  lattices::bind_matches(module);
   lattices::bind_expectations(module);
 }

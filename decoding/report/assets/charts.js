@@ -54,7 +54,7 @@ function lineChart({ curves, levels, across, metric, label }) {
     axis,
     s("text", { class: "axis", x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, across),
     lines,
-    labels.map((each) => s("text", { class: `end ${each.kind}`, x: each.x, y: each.y }, each.text)));
+    labels.map((each) => s("text", { class: `end ${each.kind}`, x: each.x, y: each.y }, each.text.length > 15 ? `${each.text.slice(0, 14)}…` : each.text, s("title", null, each.text))));
 }
 
 /** A score and its interval, on the axis of a table. */

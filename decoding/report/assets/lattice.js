@@ -1,19 +1,21 @@
-// The lattice around the oracle: layers from left to right, the oracle straight through the middle.
+// The lattice where its paths differ: layers from left to right, the oracle straight through the middle.
 
-const ON_ORACLE = 1, ON_BEST = 2, ON_MBR = 4;
+const ON_ORACLE = 1, ON_BEST = 2, ON_MBR = 4, OF_REFERENCE = 8, FOLDED = 16;
 const HEIGHTS = { word: 37, state: 22, bend: 14 };
 
 /** States in even layers, a node for the word of each arc and bends in the layers between. */
 function layered({ states, start, arcs }) {
   const rank = Array(states).fill(-1);
   rank[start] = 0;
+  // likely words are near the oracle, by turns above and below it
+  const side = new Map([...arcs].sort((one, other) => other[3] - one[3]).map((arc, place) => [arc, place % 2 ? place : -place]));
   // states are in topological order, and so are the arcs
   const ordered = arcs.map((arc, number) => ({ arc, number })).sort((one, other) => one.arc[0] - other.arc[0]);
   for (const { arc: [from, to] } of ordered) rank[to] = Math.max(rank[to], rank[from] + 1);
   const layers = Array.from({ length: 2 * Math.max(...rank) + 1 }, () => []);
   const nodes = [];
   const add = (layer, kind, more) => {
-    const node = { layer, kind, ...more, before: [], after: [], y: 0 };
+    const node = { layer, kind, ...more, side: more.spine ? 0 : side.get(more.arc) ?? 0, before: [], after: [], y: 0 };
     layers[layer].push(node);
     nodes.push(node);
     return node;
@@ -43,12 +45,12 @@ function layered({ states, start, arcs }) {
 }
 
 /** Put the nodes of a layer where their neighbours are, the oracle's at 0, without overlaps. */
-function settle(layer, side) {
+function settle(layer, neighbours) {
   for (const node of layer) {
-    const near = node[side];
+    const near = node[neighbours];
     node.wish = near.length ? near.reduce((sum, other) => sum + other.y, 0) / near.length : node.y;
   }
-  layer.sort((one, other) => one.wish - other.wish || (one.arc?.[3] ?? 0) - (other.arc?.[3] ?? 0));
+  layer.sort((one, other) => one.wish - other.wish || one.side - other.side);
   const middle = layer.findIndex((node) => node.spine);
   const from = middle < 0 ? 0 : middle;
   layer[from].y = middle < 0 ? layer[from].wish : 0;
@@ -60,7 +62,7 @@ function settle(layer, side) {
   }
 }
 
-const arcClass = (marks) => ["arc", marks & ON_ORACLE && "oracle", marks & ON_BEST && "one_best", marks & ON_MBR && "mbr"].filter(Boolean).join(" ");
+const arcClass = (marks) => ["arc", marks & OF_REFERENCE && "reference", marks & FOLDED && "folded", marks & ON_ORACLE && "oracle", marks & ON_BEST && "one_best", marks & ON_MBR && "mbr"].filter(Boolean).join(" ");
 const arcMarks = (marks) => [[ON_ORACLE, "oracle"], [ON_BEST, "one_best"], [ON_MBR, "mbr"]].filter(([bit]) => marks & bit).map(([, kind]) => kind);
 
 function latticePicture(lattice) {
@@ -69,7 +71,10 @@ function latticePicture(lattice) {
     const forwards = sweep % 2 === 0;
     for (const layer of forwards ? layers : [...layers].reverse()) settle(layer, forwards ? "before" : "after");
   }
-  const label = ([, , word]) => word || "ε";
+  const label = ([, , word, , marks]) => {
+    const words = marks & FOLDED ? word.split(" ") : [];
+    return words.length > 2 ? `${words[0]} … ${words.at(-1)}` : word || (marks & OF_REFERENCE ? "∅" : "ε");
+  };
   const wide = (node) => (node.kind === "word" ? textWidth(label(node.arc), 13) + 18 + 11 * arcMarks(node.arc[4]).length : node.kind === "state" ? 12 : 4);
   let x = 14;
   for (const layer of layers) {
@@ -90,18 +95,18 @@ function latticePicture(lattice) {
     }
     lines.push(s("path", { class: arcClass(marks), d: path, "stroke-width": (1 + 4 * posterior).toFixed(2) }));
     const node = chain.find(({ kind }) => kind === "word"), width = wide(node);
-    words.push(s("g", { class: `word ${arcClass(marks)}${arc[2] ? "" : " silent"}`, transform: `translate(${node.x} ${node.y})` },
+    words.push(s("g", { class: `word ${arcClass(marks)}${arc[2] || marks & OF_REFERENCE ? "" : " silent"}`, transform: `translate(${node.x} ${node.y})` },
       s("rect", { x: -width / 2, y: -11, width, height: 22, rx: 6 }),
       s("text", { class: "label", "text-anchor": "middle", y: 4.5 },
         arcMarks(marks).map((kind) => s("tspan", { class: `mark ${kind}` }, MARKS[kind])), arcMarks(marks).length > 0 && " ", label(arc)),
-      s("text", { class: "posterior", "text-anchor": "middle", y: 22 }, posterior >= 0.005 ? posterior.toFixed(2).replace(/^0/, "") : "0"),
-      s("title", null, `${label(arc)}: posterior ${posterior}`)));
+      !(marks & (OF_REFERENCE | FOLDED)) && s("text", { class: "posterior", "text-anchor": "middle", y: 22 }, posterior >= 0.005 ? posterior.toFixed(2).replace(/^0/, "") : "0"),
+      s("title", null, marks & OF_REFERENCE ? `the reference: ${arc[2] || "nothing"}` : marks & FOLDED ? `all paths: ${arc[2]}` : `${label(arc)}: posterior ${posterior}`)));
   }
   const dots = circles.filter(Boolean).map(({ x: at, y, state }) => s("g", null,
     s("circle", { class: "state", cx: at, cy: y, r: 5 }), finals.has(state) && s("circle", { class: "state ring", cx: at, cy: y, r: 8 })));
   const width = Math.ceil(x), height = Math.ceil(bottom - top + 12);
-  const apart = chains.filter(({ arc: [, , , , marks] }) => !(marks & ON_BEST) !== !(marks & ON_ORACLE)).map(({ chain }) => chain[0].x);
-  return h("div", { class: "picture", "data-at": Math.round(Math.min(...apart, width)), "data-middle": Math.round(-top), tabindex: 0, role: "region", "aria-label": "Lattice around the oracle" },
+  const apart = chains.filter(({ arc: [, , , , marks] }) => marks & OF_REFERENCE || !(marks & ON_BEST) !== !(marks & ON_ORACLE)).map(({ chain }) => chain[0].x);
+  return h("div", { class: "picture", "data-at": Math.round(Math.min(...apart, width)), "data-middle": Math.round(-top), tabindex: 0, role: "region", "aria-label": "Lattice where paths differ" },
     s("svg", { class: "lattice", width, height, viewBox: `0 ${top} ${width} ${height}`, role: "img",
       "aria-label": `${lattice.arcs.length} of ${lattice.all} arcs` }, lines, dots, words));
 }

@@ -88,9 +88,9 @@ function systemParts(detail, name, listen) {
   }
   if (detail.trouble) parts.push(h("p", { class: "notice" }, detail.trouble));
   if (detail.lattice) {
-    parts.push(h("div", { class: "card" }, h("div", { class: "card-head" }, h("h3", null, "Lattice around the oracle"), whose(),
-      h("span", { class: "hint" }, `${detail.lattice.arcs.length} of ${plural(detail.lattice.all, "arc")}; `,
-        mark("oracle"), "oracle ", mark("one_best"), "1-best ", mark("mbr"), "MBR; numbers and widths are posteriors")), latticePicture(detail.lattice)));
+    parts.push(h("div", { class: "card" }, h("div", { class: "card-head" }, h("h3", null, "Lattice where paths differ"), whose(),
+      h("span", { class: "hint" }, `${grouped(detail.lattice.arcs.length)} of ${plural(detail.lattice.all, "arc")}, words of one span together; `,
+        mark("oracle"), "oracle ", mark("one_best"), "1-best ", mark("mbr"), "MBR ", h("span", { class: "cell wanted" }, "word"), " reference; numbers and widths are posteriors")), latticePicture(detail.lattice)));
   }
   if (detail.list) parts.push(sentenceList(detail, whose()));
   return parts;

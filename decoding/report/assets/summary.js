@@ -2,8 +2,6 @@
 
 function showSummary(report) {
   const answers = answersOf(report), { systems, metrics } = report;
-  const first = answers.filter(({ system }) => system === 0);
-  // of one system, all is less its first kind; of several, less the first answer of all
   const chosen = { baseline: 0, best: false };
   const body = h("div", { class: "cards" });
   const draw = () => body.replaceChildren(...metrics.map((_, place) => h("div", { class: "card" }, systemTable(report, answers, place, chosen))));
@@ -19,7 +17,7 @@ function showSummary(report) {
       h("label", { class: "hint" }, "differences from ", menu("Differences from", answers.map(({ number, name }) => [number, name]), 0, change("baseline"), { id: "baseline" })),
       (answers.length > 3 || systems.length > 1) && choice("Order", [[false, "as given"], [true, "best first"]], false, change("best")))] : []),
     body,
-    ...(lines.length ? [h("details", { class: "rates", open: first.length === answers.length }, h("summary", null, "As Kaldi's compute-wer has them"),
+    ...(lines.length ? [h("details", { class: "rates", open: answers.length <= 6 }, h("summary", null, "As Kaldi's compute-wer has them"),
       h("pre", { tabindex: 0, "aria-label": "Rates" }, [...new Set(lines)].join("\n")))] : []),
     ...notes(report));
 }
@@ -77,7 +75,7 @@ function notes({ systems, kinds, comparison, resampling }) {
     const many = comparison.answers.length * (comparison.answers.length - 1) / 2;
     found.push(`${plural(comparison.shared, "segment")} in all systems` + systems
       .map(({ name }, number) => comparison.missing[number] ? `, ${grouped(comparison.missing[number])} missing in ${name}` : "").join("") +
-      `; two systems are compared over what both have.${many > 5 ? ` Of ${many} differences some look significant by chance.` : ""}`);
+      `; two systems are compared over what both have.${many > 5 ? ` Of ${many} differences, some may look significant by chance.` : ""}`);
   }
   const failures = [];
   for (const system of systems) {
@@ -150,11 +148,11 @@ function curveCharts({ systems, metrics, kinds }, kind, metric) {
   const known = systems.map((system) => ({ system, curve: system.curves.find((each) => each.kind === kind) })).filter(({ curve }) => curve);
   if (!known.length) return [];
   const curves = known.map(({ system, curve }) => ({
-    name: systems.length > 1 ? system.name : metrics.length > 1 ? `${metrics[0].label} oracle` : "oracle",
+    name: known.length > 1 ? system.name : metrics.length > 1 ? `${metrics[0].label} oracle` : "oracle",
     points: curve.sizes.map((size, at) => [size, curve.scores[metric][at]]),
   }));
-  const levels = systems.length > 1 ? [] : ["one_best", "mbr"].filter((each) => systems[0].scores[each]?.[metric])
-    .map((each) => ({ at: systems[0].scores[each][metric].score, name: kinds[each], kind: each }));
+  const levels = known.length > 1 ? [] : ["one_best", "mbr"].filter((each) => known[0].system.scores[each]?.[metric])
+    .map((each) => ({ at: known[0].system.scores[each][metric].score, name: kinds[each], kind: each }));
   const across = kind === "at" ? "best sentences of the model" : "arcs for each word of the 1-best";
   return [
     lineChart({ curves, levels, across, metric: metrics[metric], label: `${metrics[metric].label} of the oracle by ${across}` }),

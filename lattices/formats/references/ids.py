@@ -56,6 +56,8 @@ class ReferenceTable:
     def __init__(self, entries: Mapping[str, Transcript] | None = None) -> None:
         self.entries: dict[str, Transcript] = dict(entries or {})
         self.excluded: dict[str, int] = {}
+        #: how long each segment is, in layouts that say so
+        self.seconds: dict[str, float] = {}
 
     def __contains__(self, id: object) -> bool:
         """Tell whether the file has the id."""

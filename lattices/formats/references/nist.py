@@ -396,5 +396,9 @@ def read_stm(file: TranscriptLines, template: IdTemplate | None) -> ReferenceTab
         if IGNORED in (word.lower() for word in words):
             excluded.setdefault(name, number)
         else:
-            pieces.setdefault(name, []).append(_Piece(begin, number, " ".join(words)))
-    return _join(file, pieces, excluded)
+            pieces.setdefault(name, []).append(
+                _Piece(begin, number, " ".join(words), duration=end - begin)
+            )
+    table = _join(file, pieces, excluded)
+    table.seconds = {name: sum(each.duration for each in some) for name, some in pieces.items()}
+    return table

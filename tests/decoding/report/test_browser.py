@@ -277,14 +277,20 @@ def test_segment_by_click(window: Browser, demo: Path) -> None:
     assert window.texts("#segment h3") == [
         "Alignment",
         "Confusion network",
-        "Lattice around the oracle",
+        "Lattice where paths differ",
     ]
     rows = window.texts(".alignment tr th")
     assert rows[:4] == ["reference", "■1-best 20.00", "◆MBR 20.00", "●WER oracle 13.33"]
     # an error has a class for its colour, and a word for those who cannot see it
     marked = window.texts(".alignment td .cell.s + .unseen")
     assert set(marked) == {" (substitution)"}
-    assert window.run("return document.querySelectorAll('.lattice .word.oracle').length") > 5
+    # words that all paths share are one box, and what the reference has instead is another
+    folded, oracle, reference = (
+        window.texts(f".lattice .word.{name} .label") for name in ("folded", "oracle", "reference")
+    )
+    assert any("we … " in each for each in folded)
+    assert len(oracle) > 3
+    assert reference
     assert len(window.texts(".network > li")) >= 10
     assert window.run("return location.hash") == "#segment=s035"
     window.click("#segment .buttons button:last-child")

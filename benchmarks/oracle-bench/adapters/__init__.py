@@ -1,0 +1,1 @@
+"""A file for each tool: what it NEEDS, which tasks it HAS for which files, and ``answer``."""
