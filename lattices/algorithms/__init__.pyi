@@ -17,7 +17,6 @@ from .kbest import (
     k_best as k_best,
     k_best_paths as k_best_paths,
 )
-from .merging import merge as merge
 from .ngrams import NgramPosteriors as NgramPosteriors, ngram_posteriors as ngram_posteriors
 from .paths import Paths as Paths, hypotheses as hypotheses
 from .posteriors import (

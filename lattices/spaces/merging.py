@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lattices.errors import OptionError
-from lattices.spaces import Lattice, NBest
 from lattices.spaces.arguments import NBEST, WHOLE, check_filled, takes
+from lattices.spaces.lattice import Lattice
+from lattices.spaces.nbest import NBest
 from lattices.vocabulary import EPSILON
 
 #: the feature that counts how often a path goes from one sentence over to another
@@ -27,8 +28,8 @@ def merge(nbest: NBest, recombine: int = 0) -> Lattice:
 
     Without ``recombine`` there is one path for each distinct sentence, with its score and features.
     Of entries with the same words, such as samples, the probabilities are added; features are
-    those of the best. Scores are pushed to the start as :func:`push` does it, so that ends are
-    shared by all that have nothing left to lose. Cost: O(words of the list).
+    those of the best. Scores are pushed to the start as :func:`lattices.push` does it, so that ends
+    are shared by all that have nothing left to lose. Cost: O(words of the list).
 
     With ``recombine=n``, where two beginnings have the same last ``n`` words, one may also go on as
     the other does (Xu, Jonnalagadda and Durrett 2022), unless what follows stands earlier in its
@@ -74,7 +75,7 @@ def merge(nbest: NBest, recombine: int = 0) -> Lattice:
     if recombine < 0:
         raise OptionError(f"recombine={recombine}, expected 0 or a number of words")
     check_filled([nbest])
-    return merge_timed(nbest, recombine)
+    return merge_entries(nbest, recombine)
 
 
 @dataclass
@@ -99,10 +100,18 @@ class _Node:
 _Arc: TypeAlias = "tuple[int, int, int, float, int]"
 
 
-def merge_timed(
-    nbest: NBest, recombine: int = 0, times: Sequence[Sequence[float]] | None = None
+def merge_entries(
+    nbest: NBest,
+    recombine: int = 0,
+    *,
+    times: Sequence[Sequence[float]] | None = None,
+    others: Mapping[int, Sequence[Mapping[str, float]]] | None = None,
 ) -> Lattice:
-    """Return what :func:`merge` does; ``times`` are those of each start, and of ends of words."""
+    """Return what :func:`merge` does, with what is known of words of entries.
+
+    ``times`` are those of each start, and of the ends of words; ``others`` are other words in the
+    place of each, with what they lose against it.
+    """
     nodes, scores = _prefix_tree(nbest, recombine, times)
     root, features = nodes[0], [each.features for each in nbest]
 
@@ -131,6 +140,7 @@ def merge_timed(
         if end is not None:
             ends[node.state] = end
         arcs += ((node.state, state, label, loss, entry) for label, state, loss, entry in following)
+    arcs += _replace_words(nbest, nodes, others or {})
     if recombine:
         arcs += _recombine(nodes, scores, recombine, len(clock))
         ends[len(clock)] = (0.0, _NONE)
@@ -148,11 +158,30 @@ def merge_timed(
         states=len(clock) + bool(recombine),
         vocabulary=nbest.vocabulary,
         final_features={state: named(entry) for state, (_, entry) in ends.items()},
-        feature_names=(*nbest.feature_names, *([RECOMBINED] if recombine else [])),
+        feature_names=(*nbest.feature_names, *([RECOMBINED] if recombine or others else [])),
         start=root.state,
         times=clock if times else None,
         **nbest.about,
     )
+
+
+def _replace_words(
+    nbest: NBest, nodes: Sequence[_Node], others: Mapping[int, Sequence[Mapping[str, float]]]
+) -> list[_Arc]:
+    """Return arcs beside those of entries; of equal ones the first is taken."""
+    arcs: dict[tuple[int, int], _Arc] = {}
+    for entry, places in others.items():
+        node = nodes[0]
+        labels = nbest.label[nbest.offset[entry] : nbest.offset[entry + 1]].tolist()
+        for label, words in zip(labels, places, strict=True):
+            after = node.next[label]
+            for word, loss in words.items():
+                other = nbest.vocabulary.add(word)
+                if other not in node.next:
+                    arc = node.state, after.state, other, after.best - node.best + loss, _MARK
+                    arcs.setdefault((node.state, other), arc)
+            node = after
+    return [*arcs.values()]
 
 
 def _prefix_tree(

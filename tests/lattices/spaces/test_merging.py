@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lattices import Hypothesis, Lattice, NBest, OptionError, merge
-from lattices.algorithms.merging import RECOMBINED, merge_timed
+from lattices.spaces.merging import RECOMBINED, merge_entries
 
 SENTENCES = st.lists(st.sampled_from("abc"), max_size=5).map(tuple)
 LISTS = st.lists(
@@ -118,10 +118,20 @@ def test_samples_without_scores_are_counted() -> None:
 
 def test_times_keep_ends_apart() -> None:
     nbest = nbest_of([(tuple("ab"), -1.0, False), (tuple("cb"), -1.0, False)])
-    lattice = merge_timed(nbest, times=[[0.0, 0.5, 1.0], [0.0, 0.25, 1.0]])
+    lattice = merge_entries(nbest, times=[[0.0, 0.5, 1.0], [0.0, 0.25, 1.0]])
     assert lattice.times is not None
     assert sorted(lattice.times.tolist()) == [0.0, 0.25, 0.5, 1.0]
     assert merge(nbest).num_states == 3
+
+
+def test_words_in_the_place_of_others() -> None:
+    nbest = nbest_of([(tuple("ab"), -1.0, False), (tuple("ac"), -2.0, False)])
+    lattice = merge_entries(nbest, others={0: [{"x": -3.0}, {"c": -1.0, "d": -0.5}], 1: [{}, {}]})
+    found = {each.text: (each.score, each.features.get(RECOMBINED, 0)) for each in lattice.paths()}
+    assert found == {
+        "a b": (-1.0, 0), "a c": (-2.0, 0), "a d": (-1.5, 1),
+        "x b": (-4.0, 1), "x c": (-5.0, 1), "x d": (-4.5, 2),
+    }  # fmt: skip
 
 
 def test_what_is_wrong() -> None:
