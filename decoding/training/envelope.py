@@ -8,7 +8,7 @@ hypothesis, whatever the size of the space.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, vstack
 
 from decoding._native import SentenceNumbers, envelopes
 from fstmetrics import Evaluator, Metric
-from fstmetrics.contract import nbest_stats
+from fstmetrics.contract import abilities_of, nbest_stats
 from lattices.algorithms import sample_paths
 from lattices.algorithms.kbest import explain_too_many_edges
 from lattices.algorithms.paths import explain_no_path
@@ -33,6 +33,7 @@ from lattices.spaces.features import (
     weight_vector,
     widen_rows,
 )
+from lattices.vocabulary import Vocabulary
 
 # what may be wrong with a space
 _TOO_LARGE, _TOO_MANY_EDGES = 2, 3
@@ -193,6 +194,37 @@ def _read_only(array: Array) -> Array:
 _DRAWN = 32
 
 
+class NumberedWords(NamedTuple):
+    """What the words of spaces are to their evaluators, for all spaces at once."""
+
+    #: ``place << 32 | word`` of the words that have a number, ascending; and the numbers
+    key: Array
+    number: IntColumn
+    rows: tuple[Callable[[IntColumn, IntColumn], FloatColumn], ...]
+
+    @staticmethod
+    def of(judges: Sequence[tuple[Evaluator, Vocabulary]]) -> NumberedWords | None:
+        """Return the numbers; None if some evaluator has none."""
+        keys, numbers, rows = [], [], []
+        for place, (evaluator, vocabulary) in enumerate(judges):
+            made = abilities_of(evaluator).number_stats
+            stats = None if made is None else made(evaluator, vocabulary)
+            if stats is None:
+                return None
+            keys.append((place << 32) | stats.words.astype(np.int64))
+            numbers.append(stats.numbers)
+            rows.append(stats.rows)
+        return NumberedWords(np.concatenate(keys), ints(np.concatenate(numbers)), tuple(rows))
+
+    def translate(self, words: IntColumn, place: Array) -> IntColumn:
+        """Return the numbers of words of these places."""
+        if not len(self.key):
+            return ints(np.zeros(len(words)))
+        wanted = (place.astype(np.int64) << 32) | words
+        at = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
+        return ints(np.where(self.key[at] == wanted, self.number[at], 0))
+
+
 class SentenceStats:
     """The statistics of the sentences of spaces, computed when they are first asked for."""
 
@@ -201,6 +233,7 @@ class SentenceStats:
             (evaluator, space.vocabulary)
             for evaluator, space in zip(evaluators, spaces, strict=True)
         ]
+        self._by_number = NumberedWords.of(self._judges)
         self._forget()
 
     def _forget(self) -> None:
@@ -245,16 +278,25 @@ class SentenceStats:
         places, first = np.unique(
             np.searchsorted(found.count, fresh, side="right") - 1, return_index=True
         )
-        for place, some in zip(places.tolist(), np.split(fresh, first[1:]), strict=True):
-            evaluator, vocabulary = self._judges[place]
-            sizes = bounds[some + 1] - bounds[some]
-            offset = np.concatenate(([0], np.cumsum(sizes)))
-            words = np.arange(offset[-1]) + np.repeat(bounds[some] - offset[:-1], sizes)
-            nbest = NBest(
-                vocabulary, ints(found.words[words]), ints(offset), floats(np.zeros(len(some)))
+        sizes = bounds[fresh + 1] - bounds[fresh]
+        offset = np.concatenate(([0], np.cumsum(sizes)))
+        words = found.words[np.arange(offset[-1]) + np.repeat(bounds[fresh] - offset[:-1], sizes)]
+        ends = [*first[1:].tolist(), len(fresh)]
+        if self._by_number is not None:
+            words = self._by_number.translate(
+                words, np.repeat(places, np.diff(offset[[*first.tolist(), len(fresh)]]))
             )
-            self._rows[self._known : self._known + len(some)] = nbest_stats(evaluator, nbest)
-            self._known += len(some)
+        for place, begin, end in zip(places.tolist(), first.tolist(), ends, strict=True):
+            own = ints(words[offset[begin] : offset[end]])
+            starts = ints(offset[begin : end + 1] - offset[begin])
+            if self._by_number is not None:
+                rows = self._by_number.rows[place](own, starts)
+            else:
+                evaluator, vocabulary = self._judges[place]
+                scores = floats(np.zeros(end - begin))
+                rows = nbest_stats(evaluator, NBest(vocabulary, own, starts, scores))
+            self._rows[self._known : self._known + end - begin] = rows
+            self._known += end - begin
 
 
 class Turns(NamedTuple):

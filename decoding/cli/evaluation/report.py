@@ -66,6 +66,8 @@ OPTIONS = """\
 --scale S: number  scale of the model scores before they become probabilities (default: 1, or that
     of --calibration)
 --at K,K,...: counts  sizes of lists in the curve of oracles (default: 1,2,5,10,20,50,100)
+--random  lists are samples: the curve is of what to expect among K of them, drawn at random, of the
+    oracle (pass@k under the metric exact) and of the MBR decision
 --densities D,D,...: densities  densities of lattices in it, in arcs a word (default:
     1,2,5,10,20,50,100,200)
 --by GROUP  also break errors down by groups of segments: speaker (the id up to the first - or _), a
@@ -177,6 +179,7 @@ def _outcomes(
         scale=arguments.scale,
         at=tuple(sorted(arguments.at or SIZES)),
         densities=tuple(sorted(arguments.densities or DENSITIES)),
+        random=arguments.random,
         matched=matched,
     )
     first = make_settler(references, arguments, required=True)

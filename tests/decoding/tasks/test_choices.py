@@ -19,7 +19,10 @@ from lattices import Hypothesis, Lattice, NBest, OptionError
 from lattices.algorithms import best_words, k_best
 from tests.strategies import sentences, small_forests, small_lattices
 
-METRICS = (WER(), WRR(), GRR(n=2), BLEU(order=2, smooth="add-k"), BLEUSBP(order=2), PER())
+#: of each way of MBR over whole spaces at least one, and two that share theirs
+METRICS = (
+    WER(), WRR(), GRR(n=2), BLEU(order=2), BLEU(order=2, smooth="add-k"), BLEUSBP(order=2), PER()
+)  # fmt: skip
 
 
 def listed(*texts, references=()):
