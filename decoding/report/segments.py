@@ -364,12 +364,12 @@ def report_of(
             right = tuple(edit.operation == "match" for edit in said)
     if len(right) != len(confidences):
         confidences, right = (), ()
-    texts = [_text(reference) for reference in references]
     first = judgements[shown[0].tokens].edits
     spoken = " ".join(edit.reference for edit in first if edit.operation != "insertion")
-    detail = {"references": texts, "sentences": rows, **extra}
+    # edits have the words of the references
+    detail = {"sentences": rows, **extra}
     return SegmentReport(
-        reference=texts[0] or spoken,
+        reference=_text(references[0]) or spoken,
         hypothesis=" ".join(shown[0].tokens),
         stats=dict(stats),
         counts=counts,

@@ -168,7 +168,8 @@ class SystemReport:
     def index(self, told: Set[str] = frozenset()) -> dict[str, Any]:
         """Return what the list of segments has: ids, texts, scores, errors, where details are.
 
-        ``told`` are ids of segments whose references the page has from another system.
+        Texts are reference and first sentence by turns: alike, they compress well. ``told`` are ids
+        of segments whose references the page has from another system.
         """
         self._pack()
         scores = {
@@ -179,11 +180,11 @@ class SystemReport:
         number = {name: place for place, name in enumerate(names)}
         return {
             "ids": self.ids,
-            "references": [
-                "" if id in told else text
-                for id, text in zip(self.ids, self._references, strict=True)
+            "texts": [
+                text
+                for id, *both in zip(self.ids, self._references, self._texts, strict=True)
+                for text in ("" if id in told else both[0], both[1])
             ],
-            "texts": self._texts,
             "groups": names,
             "group": [number[group] for group in self._groups],
             "scores": scores,

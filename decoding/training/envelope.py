@@ -192,6 +192,9 @@ def _read_only(array: Array) -> Array:
 
 #: paths from which the variation of features is told
 _DRAWN = 32
+#: values of features that are kept in one matrix; of more, so many at a time are put together anew
+#: for each line, from where the spaces have them: an Arrow file is mapped
+KEPT, AT_ONCE = 2**24, 2**20
 
 
 class NumberedWords(NamedTuple):
@@ -254,12 +257,13 @@ class SentenceStats:
             )
         )
 
-    def rows(self, found: Envelopes) -> FloatColumn:
-        """Return one row for each sentence of the envelopes of these spaces."""
-        number, fresh = self._numbers.number(found.count, found.words, found.word_offset)
+    def rows(self, found: Envelopes, first: int = 0) -> FloatColumn:
+        """Return one row for each sentence of the envelopes of the spaces from the first on."""
+        count = np.concatenate((np.zeros(first, np.int32), found.count))
+        number, fresh = self._numbers.number(count, found.words, found.word_offset)
         if len(fresh):
             try:
-                self._add(found, fresh)
+                self._add(found, count, fresh)
             except BaseException:
                 # the sentences have numbers already, but no rows
                 self._forget()
@@ -267,7 +271,7 @@ class SentenceStats:
         rows: FloatColumn = self._rows[number]
         return rows
 
-    def _add(self, found: Envelopes, fresh: IntColumn) -> None:
+    def _add(self, found: Envelopes, count: Array, fresh: IntColumn) -> None:
         """Compute the rows of sentences that are new, in their order."""
         end = self._known + len(fresh)
         if end > len(self._rows):
@@ -276,7 +280,7 @@ class SentenceStats:
             self._rows = more
         bounds = found.word_offset
         places, first = np.unique(
-            np.searchsorted(found.count, fresh, side="right") - 1, return_index=True
+            np.searchsorted(count, fresh, side="right") - 1, return_index=True
         )
         sizes = bounds[fresh + 1] - bounds[fresh]
         offset = np.concatenate(([0], np.cumsum(sizes)))
@@ -401,9 +405,10 @@ class Variation:
 class EnvelopeCorpus(LineCorpus):
     """Spaces with their evaluators, made ready for many lines of weights.
 
-    The features of all spaces stand in one sparse matrix, so that a line costs one product; and
-    the statistics of a sentence are computed once, however often it is best. Lines are searched in
-    ``workers`` threads. ``names`` are more features than those of the spaces, if it is given.
+    The features of all spaces stand in one sparse matrix, so that a line costs one product (of
+    large corpora, in several that are not kept: see :data:`KEPT`); and the statistics of a sentence
+    are computed once, however often it is best. Lines are searched in ``workers`` threads.
+    ``names`` are more features than those of the spaces, if it is given.
 
     Examples
     --------
@@ -437,17 +442,19 @@ class EnvelopeCorpus(LineCorpus):
         if any(evaluator.metric != self.metric for evaluator in self.evaluators):
             raise OptionError("the evaluators of a corpus are all of one metric")
         self.names = feature_names_of(spaces) if names is None else tuple(names)
-        column = {name: place for place, name in enumerate(self.names)}
-        rows = [feature_rows(space) for space in spaces]
-        blocks = [
-            widen_rows(some, space.feature_names, column, some.shape[0])
-            for some, space in zip(rows, spaces, strict=True)
-        ]
-        self._offset = np.cumsum([0, *(block.shape[0] for block in blocks)]).tolist()
-        self._features = vstack(blocks, format="csr")
-        # sums in one order, however the spaces were read
-        self._features.sort_indices()
-        self._rows = WeightedRows(self.spaces, self._features, self._offset)
+        self._column = {name: place for place, name in enumerate(self.names)}
+        values = np.cumsum([0 if each.features is None else each.features.nnz for each in spaces])
+        self._keeps = bool(values[-1] <= KEPT)
+        # where those begin that are searched together
+        part = np.zeros(len(values)) if self._keeps else values // AT_ONCE
+        self._begin = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(spaces)]
+        self._kept: WeightedRows | None = None
+        if self._keeps:
+            self._kept = self._rows(0, len(spaces))
+        else:
+            # what is wrong with one is said at once
+            for space in spaces:
+                feature_rows(space)
         known: SentenceStats | None = None if earlier is None else earlier._stats
         if known is None or not known.serves(self.spaces, self.evaluators):
             known = SentenceStats(self.spaces, self.evaluators)
@@ -462,25 +469,58 @@ class EnvelopeCorpus(LineCorpus):
     def add_variation(self, found: Variation, places: Iterable[int]) -> None:
         """Add how much features vary in some of the spaces."""
         for place in places:
-            begin, end = self._offset[place : place + 2]
-            found.add(self.spaces[place], self._features[begin:end])
+            found.add(self.spaces[place], self._block(self.spaces[place]))
 
-    def envelopes(self, weights: Weights, direction: Weights) -> Envelopes:
-        """Return the envelopes of the spaces."""
-        return self._rows.envelopes(self.vector(weights), self.vector(direction), self._workers)
+    def _block(self, space: Space) -> FeatureMatrix:
+        """Return the features of a space in the columns of the corpus, sorted."""
+        rows = feature_rows(space)
+        block = widen_rows(rows, space.feature_names, self._column, rows.shape[0])
+        # sums in one order, however the spaces were read
+        if not block.has_sorted_indices:
+            block = block.copy()
+            block.sort_indices()
+        return block
+
+    def _rows(self, begin: int, end: int) -> WeightedRows:
+        """Put the features of some spaces together."""
+        spaces = self.spaces[begin:end]
+        blocks = [self._block(space) for space in spaces]
+        offset = np.cumsum([0, *(block.shape[0] for block in blocks)]).tolist()
+        return WeightedRows(spaces, vstack(blocks, format="csr"), offset)
+
+    def envelopes(self, weights: Weights, direction: Weights) -> Iterator[Envelopes]:
+        """Iterate over the envelopes of the spaces, of many at a time."""
+        sides = self.vector(weights), self.vector(direction)
+        for begin, end in pairwise(self._begin):
+            rows = self._kept or self._rows(begin, end)
+            yield rows.envelopes(*sides, self._workers)
 
     def changes(self, weights: Weights, direction: Weights) -> Changes:
-        found = self.envelopes(weights, direction)
-        table, step = self._stats.rows(found), found.left
+        found = [
+            self._changes_of(some, begin)
+            for begin, some in zip(self._begin, self.envelopes(weights, direction), strict=False)
+        ]
+        if len(found) == 1:
+            return found[0]
+        first, place, step, change = map(np.concatenate, zip(*found, strict=True))
+        return Changes(floats(first), place, floats(step), floats(change))
+
+    def _changes_of(self, found: Envelopes, begin: int) -> Changes:
+        """Return the changes of spaces from one on."""
+        table, step = self._stats.rows(found, begin), found.left
         first = np.isneginf(step)
         change = table[1:] - table[:-1]
         # neighbouring segments with equal statistics are merged
         real = np.flatnonzero(~first[1:] & change.any(axis=1))
-        place = (first.cumsum() - 1)[1:][real]
+        place = (first.cumsum() - 1)[1:][real] + begin
         return Changes(floats(table[first]), place, floats(step[1:][real]), floats(change[real]))
 
     def stats(self, weights: Weights) -> FloatColumn:
-        return self._stats.rows(self.envelopes(weights, np.zeros(len(self.names))))
+        found = self.envelopes(weights, np.zeros(len(self.names)))
+        rows = [
+            self._stats.rows(some, begin) for begin, some in zip(self._begin, found, strict=False)
+        ]
+        return floats(np.concatenate(rows))
 
 
 def feature_names_of(spaces: Iterable[Any]) -> tuple[str, ...]:
