@@ -124,6 +124,7 @@ class _Parser(argparse.ArgumentParser):
         """Return the arguments; the error of one that is unknown names those that are near."""
         # a command that is missing or misspelt, before argparse lists all of them
         _check_command(self, args)
+        found: argparse.Namespace
         found, unknown = self.parse_known_args(args, namespace)
         if unknown:
             parser = getattr(found, "study_parser", found.parser)
