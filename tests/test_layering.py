@@ -93,7 +93,7 @@ ROOMS = {
     "lattices.drawing": set(),
     "lattices.spaces": {"lattices.drawing"},
     "lattices.algorithms": {"lattices.spaces", "lattices.interop"},
-    "lattices.interop": {"lattices.spaces", "lattices.formats"},
+    "lattices.interop": {"lattices.spaces", "lattices.formats", "lattices.tokens"},
     "lattices.formats": {"lattices.spaces", "lattices.algorithms", "lattices.interop"},
     "lattices.intersection": {"lattices.spaces", "lattices.algorithms", "lattices.formats"},
     "lattices.tokens": {"lattices.spaces", "lattices.formats"},
