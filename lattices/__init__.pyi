@@ -48,6 +48,7 @@ from .spaces import (
     Space as Space,
 )
 from .spaces.features import add_feature as add_feature
+from .spaces.merging import merge as merge
 from .tokens.matrices import read_matrices as read_matrices
 from .tokens.posteriors import from_posteriors as from_posteriors
 from .tokens.words import to_words as to_words

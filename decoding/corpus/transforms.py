@@ -63,6 +63,21 @@ class InWords:
 
 
 @dataclass(frozen=True)
+class Merged:
+    """The lattice of a list, as :func:`lattices.merge` has it; lattices stay what they are."""
+
+    recombine: int
+    then: Transform
+
+    def __call__(self, segment: Segment) -> Space:
+        """Return the lattice."""
+        from lattices.spaces.merging import merge
+
+        space = self.then(segment)
+        return merge(space, self.recombine) if isinstance(space, NBest) else space
+
+
+@dataclass(frozen=True)
 class KBest:
     """The k best paths of a lattice or derivations of a forest, or the k best entries of a list.
 

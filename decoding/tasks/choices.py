@@ -433,7 +433,7 @@ class _Batch:
                     self.proven[way][place] = found.exact
                     self.engines[way].add(found.engine)
         else:
-            self._gather(way, spaces, evaluators, places)
+            self._gather(way, number, spaces, evaluators, places)
 
     def _oracles(
         self, way: Way, spaces: Sequence[Space], evaluators: Sequence[Evaluator]
@@ -448,6 +448,7 @@ class _Batch:
     def _gather(
         self,
         way: Way,
+        number: int,
         spaces: Sequence[Space],
         evaluators: Sequence[Evaluator],
         places: Sequence[int],
@@ -471,19 +472,34 @@ class _Batch:
             except TooLargeError:
                 return
             fronts = [
-                (
-                    front._replace(hypotheses=()),
-                    some.nbest
-                    if isinstance(some := front.hypotheses, Sentences)
-                    else _list_sentences(space, [each.tokens for each in some]),
-                )
-                for space, front in zip(spaces, gathered, strict=True)
+                self._complete_front(place, number, front)
+                for place, front in zip(places, gathered, strict=True)
             ]
         for place, evaluator, part in zip(places, evaluators, fronts, strict=True):
             if part is not None:
                 front, nbest = part
                 self.engines[way].add(front.engine)
                 self._pending.append(_Pending(way, place, front, nbest, decomposes(evaluator)))
+
+    def _complete_front(
+        self, place: int, number: int, front: FrontCandidates
+    ) -> tuple[FrontCandidates, NBest]:
+        """Return what can be chosen of a space, and the sentences; those of its list, too, where
+        there may be better ones than were found.
+        """
+        some, nbest = front.hypotheses, self.lists[place]
+        found = (
+            some.nbest
+            if isinstance(some, Sentences)
+            else _list_sentences(self.spaces[place], [each.tokens for each in some])
+        )
+        if front.outer is front.rows:
+            return front._replace(hypotheses=()), found
+        own = self._own_stats(self.list_rows[place], number)
+        entries, _ = find_list_front(nbest, self.evaluators[number][place], own)
+        listed = _list_sentences(self.spaces[place], [nbest.tokens(entry) for entry in entries])
+        rows = floats(np.vstack([front.rows, own[entries]]))
+        return front._replace(hypotheses=(), rows=rows), join_lists(found, listed)
 
     @cached_property
     def _list_evidence(self) -> list[Evidence]:

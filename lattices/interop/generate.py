@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -10,11 +10,34 @@ from lattices.arrays import Array
 from lattices.errors import OptionError, SpaceError, expecting
 from lattices.formats.base import split_words
 from lattices.interop.hypotheses import Tokenizer, text_maker
-from lattices.spaces import Hypothesis, NBest
+from lattices.spaces import Hypothesis, Lattice, NBest
 from lattices.spaces.arguments import WHOLE
+from lattices.spaces.merging import merge_entries
 from lattices.vocabulary import Vocabulary
 
 
+@overload
+def from_generate(
+    output: Any,
+    tokenizer: Tokenizer,
+    num_return_sequences: int = 1,
+    *,
+    prompt_length: int | None = None,
+    eos_token_id: int | None = None,
+    as_lattice: Literal[False] = False,
+    vocabulary: Vocabulary | None = None,
+) -> list[NBest]: ...
+@overload
+def from_generate(
+    output: Any,
+    tokenizer: Tokenizer,
+    num_return_sequences: int = 1,
+    *,
+    prompt_length: int | None = None,
+    eos_token_id: int | None = None,
+    as_lattice: Literal[True],
+    vocabulary: Vocabulary | None = None,
+) -> list[Lattice]: ...
 @expecting("the output is what generate(..., return_dict_in_generate=True) returns")
 def from_generate(
     output: Any,
@@ -23,9 +46,10 @@ def from_generate(
     *,
     prompt_length: int | None = None,
     eos_token_id: int | None = None,
+    as_lattice: bool = False,
     vocabulary: Vocabulary | None = None,
-) -> list[NBest]:
-    """Return one n-best list for each input of ``model.generate(...)``.
+) -> list[NBest] | list[Lattice]:
+    """Return one n-best list, or lattice, for each input of ``model.generate(...)``.
 
     Call it with ``return_dict_in_generate=True, output_scores=True`` (or ``output_logits``).
 
@@ -49,6 +73,9 @@ def from_generate(
     eos_token_id : int, optional
         What ends a sentence; ``tokenizer.eos_token_id`` by default. It is needed for samples,
         whose padding has scores, too; -1 if there is none.
+    as_lattice : bool
+        Whether to return lattices, in which hypotheses share what they begin and end with: see
+        :func:`lattices.merge`, which also recombines those of a list.
     vocabulary : Vocabulary, optional
         Grows by the new words; the lists share it.
 
@@ -118,10 +145,11 @@ def from_generate(
         Hypothesis(tuple(split_words(text(row))), score, about)
         for row, score, about in zip(rows, total, features, strict=True)
     ]
-    return [
+    lists = [
         NBest.from_hypotheses(hypotheses[begin : begin + num_return_sequences], vocabulary=words)
         for begin in range(0, len(hypotheses), num_return_sequences)
     ]
+    return [merge_entries(nbest) for nbest in lists] if as_lattice else lists
 
 
 def _field(output: Any, name: str) -> Any:

@@ -25,9 +25,13 @@ torchaudio ``CTCHypothesis``            ``score``, the weighted sum
 NeMo ``Hypothesis``                     ``score``, a log-probability
 CTranslate2 results                     ``scores``, log-probabilities over
                                         ``length ** length_penalty``
-vLLM ``CompletionOutput``               ``cumulative_logprob``, or none
-OpenAI choices                          the sum of ``logprobs``, or none
+vLLM ``CompletionOutput``               ``cumulative_logprob``, or the sum
+                                        of ``logprobs``, or none
+OpenAI choices, llama.cpp's             the sum of ``logprobs``, or none
 ======================================  ==================================  =====================
+
+The servers of vLLM, llama.cpp, Ollama and others answer as OpenAI's does. llama.cpp's own
+``/completion`` is one hypothesis.
 """
 
 from __future__ import annotations
@@ -35,32 +39,48 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 from lattices.errors import OptionError, SpaceError, expecting
 from lattices.formats.base import split_words
 from lattices.formats.lists.recognisers import (
+    ALTERNATIVES,
     BEGINS,
     ENDS,
+    PARTS,
     Result,
+    Word,
     get,
     get_text,
     is_list,
     join_parts,
     read_result,
     score_of,
+    timed_words,
 )
-from lattices.spaces import Hypothesis, NBest
+from lattices.spaces import Hypothesis, Lattice, NBest
+from lattices.spaces.merging import merge_entries
+from lattices.tokens.words import to_words
 from lattices.vocabulary import Vocabulary
 
 #: from the tokens or token numbers of a hypothesis to its text: a function, an object with
 #: ``decode``, or a table of the word of every number
 Tokenizer: TypeAlias = Any
 
+#: before tokens that begin a word
+_MARK = "▁"
 #: fields of what one segment has, and of what its hypotheses are
 _LISTS = ("n_best_hypotheses", "outputs", "choices")
 _PARALLEL = ("hypotheses", "sequences")
 _TOKENS = ("tokens", "y_sequence", "yseq", "token_ids")
+
+
+class _Token(NamedTuple):
+    """A token that was chosen, and the log-probabilities of others."""
+
+    text: str
+    logprob: float
+    others: Mapping[str, float]
 
 
 class _FoundFields(NamedTuple):
@@ -69,21 +89,52 @@ class _FoundFields(NamedTuple):
     said: Any
     score: Any = None
     features: Mapping[str, Any] = {}
+    #: words with their times
+    words: Sequence[Word] = ()
+    tokens: Sequence[_Token] = ()
 
 
+@overload
+def from_hypotheses(
+    hypotheses: Any,
+    tokenizer: Tokenizer = None,
+    *,
+    tokens: bool = False,
+    as_lattice: Literal[False] = False,
+    vocabulary: Vocabulary | None = None,
+    **fields: Any,
+) -> NBest: ...
+@overload
+def from_hypotheses(
+    hypotheses: Any,
+    tokenizer: Tokenizer = None,
+    *,
+    tokens: bool = False,
+    as_lattice: Literal[True],
+    vocabulary: Vocabulary | None = None,
+    **fields: Any,
+) -> Lattice: ...
 @expecting("hypotheses are a list of texts, of (text, score) or of a decoder's objects")
 def from_hypotheses(
     hypotheses: Any,
     tokenizer: Tokenizer = None,
     *,
     tokens: bool = False,
+    as_lattice: bool = False,
     vocabulary: Vocabulary | None = None,
     **fields: Any,
-) -> NBest:
+) -> NBest | Lattice:
     """Return the n-best list of one segment, of whatever objects its decoder has returned.
 
     Hypotheses that all have no score, such as samples of a language model, have equal ones. A
     batch is ``[from_hypotheses(each) for each in batch]``.
+
+    As a lattice, hypotheses share what they begin and end with (:func:`lattices.merge`). States
+    have times where all words have them (whisper's with ``word_timestamps``, vosk's with
+    ``SetWords``). Alternatives of tokens (``top_logprobs`` of OpenAI-like servers, vLLM's
+    ``logprobs=k``) are paths, too, on which one token is another and what follows stays: the model
+    has no score of such a sentence. Each of these tokens counts 1 in the feature ``recombined``,
+    and its log-probability takes the place of the other's.
 
     Parameters
     ----------
@@ -98,6 +149,8 @@ def from_hypotheses(
     tokens : bool
         Whether to take the tokens of hypotheses that have words, too: those of decoders without
         a lexicon (torchaudio, flashlight) have none.
+    as_lattice : bool
+        Whether to return a lattice instead of a list.
     vocabulary : Vocabulary, optional
         Grows by the new words.
     **fields
@@ -117,6 +170,8 @@ def from_hypotheses(
     (<NBest 'utterance-1' of 2 hypotheses>, 'the cat')
     >>> from_hypotheses(["a cat", "the cat", "a cat"]).score.tolist()
     [0.0, 0.0, 0.0]
+    >>> from_hypotheses(["a cat sat", "the cat sat", "a cat sat"], as_lattice=True)
+    <Lattice '' of 4 states, 4 arcs>
     """
     entries = []
     read = [
@@ -131,7 +186,39 @@ def from_hypotheses(
         features = {name: _number(value) for name, value in found.features.items()}
         entries.append(Hypothesis(_words(found.said, tokenizer, number), score, features))
     names = dict.fromkeys(name for entry in entries for name in entry.features)
-    return NBest.from_hypotheses(entries, vocabulary=vocabulary, feature_names=names, **fields)
+    about = {"feature_names": names, **fields}
+    if as_lattice and any(found.tokens for found in read):
+        return _with_other_tokens(entries, read, vocabulary, about)
+    nbest = NBest.from_hypotheses(entries, vocabulary=vocabulary, **about)
+    if not as_lattice:
+        return nbest
+    known = all(
+        found.words and len(found.words) == len(entry.tokens)
+        for found, entry in zip(read, entries, strict=True)
+    )
+    times = [[found.words[0].begin, *(word.end for word in found.words)] for found in read if known]
+    return merge_entries(nbest, times=times or None)
+
+
+def _with_other_tokens(
+    entries: Sequence[Hypothesis],
+    read: Sequence[_FoundFields],
+    vocabulary: Vocabulary | None,
+    about: Mapping[str, Any],
+) -> Lattice:
+    """Return the lattice of words of tokens, and of others in their places."""
+    pieces, others = [], {}
+    for number, (entry, found) in enumerate(zip(entries, read, strict=True)):
+        said = [token.text for token in found.tokens]
+        if said:
+            others[number] = [
+                {text: each - token.logprob for text, each in token.others.items()}
+                for token in found.tokens
+            ]
+        tokens = tuple(said or (f"{_MARK}{word}" for word in entry.tokens))
+        pieces.append(Hypothesis(tokens, entry.score, entry.features))
+    lattice = merge_entries(NBest.from_hypotheses(pieces, **about), others=others)
+    return to_words(lattice, _MARK, vocabulary=vocabulary)
 
 
 def _entries(hypotheses: Any) -> list[Any]:
@@ -183,8 +270,11 @@ def _recognised(thing: Any) -> list[_FoundFields] | None:
         thing = value
     if isinstance(thing, tuple) and len(thing) == 2 and isinstance(thing[0], Generator):
         return [_of_result(join_parts(thing[0]))]  # what faster-whisper's transcribe returns
-    results = None if is_list(thing) else read_result(thing)
-    return None if results is None else [_of_result(each) for each in results]
+    if is_list(thing):
+        return None
+    if any(is_list(get(thing, name)) for name in (*ALTERNATIVES, *PARTS)):
+        return [_of_result(each) for each in read_result(thing) or []]
+    return None if get_text(thing) is None else [_read(thing, 0, False)]
 
 
 def _json_object(text: str) -> dict[str, Any] | None:
@@ -199,7 +289,7 @@ def _json_object(text: str) -> dict[str, Any] | None:
 
 
 def _of_result(found: Result) -> _FoundFields:
-    return _FoundFields(found.tokens, found.score)
+    return _FoundFields(found.tokens, found.score, words=found.words)
 
 
 class _Both(NamedTuple):
@@ -256,9 +346,12 @@ def _read_fields(each: Any, tokens: bool) -> _FoundFields | None:
         parts = {"emission": get(each, "emittingModelScore"), "lm": get(each, "lmScore")}
         return _FoundFields(said, score, parts)
     score = score_of(each) if score is None else score
-    if score is None and get(each, "logprobs") is not None:
-        return _FoundFields(said, _logprob(get(each, "logprobs")))
-    return _FoundFields(said, score)
+    words = [] if tokens else list(timed_words(each))
+    chosen = _chosen_tokens(each)
+    if chosen and score is None:
+        score = math.fsum(token.logprob for token in chosen)
+    spelt = _spell(said, chosen) if isinstance(said, str) else []
+    return _FoundFields(said, score, words=words, tokens=spelt)
 
 
 def _read_text(each: Any, tokens: bool) -> Any:
@@ -275,12 +368,73 @@ def _read_text(each: Any, tokens: bool) -> Any:
     return None
 
 
-def _logprob(logprobs: Any) -> float:
-    """Return the sum of OpenAI's two layouts: of completions, and of chats."""
-    values = get(logprobs, "token_logprobs")
-    if values is None:
-        values = [get(each, "logprob") for each in get(logprobs, "content") or ()]
-    return math.fsum(value for value in values if value is not None)
+def _chosen_tokens(each: Any) -> list[_Token]:
+    """Return the tokens whose log-probabilities are known, with the likeliest others, if any.
+
+    OpenAI has two layouts, of completions and of chats; llama.cpp one of its own, vLLM mappings.
+    """
+    known = get(each, "logprobs", "completion_probabilities")
+    values = get(known, "token_logprobs")
+    if values is not None:
+        texts = get(known, "tokens") or [""] * len(values)
+        others = get(known, "top_logprobs") or [None] * len(values)
+        rows = zip(texts, values, others, strict=True)
+        return [_Token(text, value, top or {}) for text, value, top in rows if value is not None]
+    items = get(known, "content")
+    items = known if items is None else items
+    if not is_list(items):
+        return []
+    numbers = get(each, "token_ids")
+    return [
+        _of_numbers(item, numbers[place])
+        if numbers is not None
+        else _Token(
+            get(item, "token") or "",
+            get(item, "logprob"),
+            {get(one, "token"): get(one, "logprob") for one in get(item, "top_logprobs") or ()},
+        )
+        for place, item in enumerate(items)
+    ]
+
+
+def _of_numbers(position: Mapping[int, Any], chosen: int) -> _Token:
+    """Return what vLLM says of a position: log-probabilities and texts of numbers of tokens."""
+    texts = {get(one, "decoded_token") or "": get(one, "logprob") for one in position.values()}
+    said = position[chosen]
+    return _Token(get(said, "decoded_token") or "", get(said, "logprob"), texts)
+
+
+def _spell(text: str, tokens: Sequence[_Token]) -> list[_Token]:
+    """Return tokens that spell a text, marked where words begin; none if they do not.
+
+    What ends the text may be behind them, and has no place in it.
+    """
+    said: list[_Token] = []
+    spelt = ""
+    for token in tokens:
+        if spelt == text:
+            break
+        spelt += token.text
+        others = {
+            _piece(other): logprob
+            for other, logprob in token.others.items()
+            if other != token.text and _is_piece(other)
+        }
+        said.append(_Token(_piece(token.text), token.logprob, others))
+    fits = spelt == text and all(_is_piece(token.text) for token in tokens[: len(said)])
+    return said if fits and any(token.others for token in said) else []
+
+
+def _is_piece(token: str) -> bool:
+    """Tell whether a token is one word at most, and blanks only before it."""
+    bare = token.lstrip()
+    return len(split_words(bare)) < 2 and bare == bare.rstrip() and token != ""
+
+
+def _piece(token: str) -> str:
+    """Return a token with a mark instead of the blanks before it."""
+    bare = token.lstrip()
+    return bare if bare == token else _MARK + bare
 
 
 def _to_plain(tokens: Any) -> list[Any]:

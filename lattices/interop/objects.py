@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from lattices.errors import SpaceError
 from lattices.formats.lists.recognisers import ALTERNATIVES, PARTS, get, get_text
-from lattices.spaces import Hypothesis, NBest, Space
+from lattices.spaces import Hypothesis, Lattice, NBest, Space
 
 #: fields of what holds the hypotheses of one segment
 _HOLDERS = (
@@ -85,7 +85,9 @@ _DOORS = (
 )
 
 
-def from_object(thing: Any, *args: Any, **options: Any) -> Space | list[NBest] | Iterator[Space]:
+def from_object(
+    thing: Any, *args: Any, **options: Any
+) -> Space | list[NBest] | list[Lattice] | Iterator[Space]:
     """Return what a decoder's object says, by the function that takes objects of its kind.
 
     ===================  ==================================================================
@@ -130,7 +132,7 @@ def from_object(thing: Any, *args: Any, **options: Any) -> Space | list[NBest] |
 
     for door in _DOORS:
         if door.fits(thing):
-            found: Space | list[NBest] | Iterator[Space]
+            found: Space | list[NBest] | list[Lattice] | Iterator[Space]
             found = getattr(lattices, door.name)(thing, *args, **options)
             return found
     kind = type(thing)

@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("--against is a file, not standard input")
     from decoding.cli.tables import headings
     from decoding.minimum_risk import METHODS
-    from decoding.report.audio import find_audio
+    from decoding.report.audio import check_audio, find_audio
     from decoding.report.page import write_page
     from decoding.report.sentences import divide
     from decoding.report.systems import SystemReport
@@ -101,6 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error(f"{len(arguments.names)} --names for {len(sources)} systems")
     if arguments.method != "auto":
         METHODS.get(arguments.method)
+    if arguments.audio:
+        check_audio(arguments.audio)
     group_of = grouping(arguments.by) if arguments.by else None
     calibration = open_calibration(arguments, calibrated=True)
     choices = None

@@ -18,6 +18,9 @@ A segment that cannot be read or written is reported, and the others are written
 segments written may have the same id.
 
 With --words, pieces of words become words: the same sentences with the same scores.
+With --merge, a list becomes a lattice that shares what sentences begin and end with. With
+--recombine N, sentences with N words in common also go on as the others do: the model has no score
+of such sentences, and the feature recombined counts the changes.
 With --refs, the references are attached to the segments, for formats that hold them (jsonl).
 With --join, segments become recordings after that.
 """
@@ -27,6 +30,7 @@ examples:
   fstmetrics convert slf/ --refs text -o lattices.jsonl.gz --workers 4
   fstmetrics convert lat.1.gz --option symbols=words.txt -o fsts/ --to openfst --lossy
   fstmetrics convert pieces.jsonl --words ▁ -o words.jsonl
+  fstmetrics convert samples.jsonl --recombine 2 -o lattices.jsonl
   zcat nbest.gz | fstmetrics convert - --to nbest-tsv --lossy | less
 """
 OPTIONS = """\
@@ -35,6 +39,8 @@ OPTIONS = """\
 @target
 --words MARK  put pieces of words together: ▁ (SentencePiece), Ġ (byte-level BPE), @@ (subword-nmt),
     ## (WordPiece), or the token between words, such as | or ' '
+--merge  make lattices of lists, in which sentences share what they begin and end with
+--recombine N: whole number  the same, and recombine sentences that have N words in common
 @references
 @running
 @resuming
@@ -43,7 +49,13 @@ OPTIONS = """\
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit code."""
-    from decoding.corpus.transforms import InWords, Transform, WithReferences, keep_unchanged
+    from decoding.corpus.transforms import (
+        InWords,
+        Merged,
+        Transform,
+        WithReferences,
+        keep_unchanged,
+    )
 
     references = open_references(arguments)
     transform: Transform = keep_unchanged if references is None else WithReferences(references)
@@ -51,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.words:
             raise OptionError("--words is empty, expected what marks or separates words")
         transform = InWords(arguments.words, transform)
+    if arguments.merge or arguments.recombine is not None:
+        transform = Merged(arguments.recombine or 0, transform)
     if arguments.join is None:
         return transform_and_write(arguments, transform, references)
     from decoding.corpus.transforms import join_segments, recording_pattern

@@ -212,7 +212,7 @@ def _read_one(thing: Any, among: str = "") -> Result:
     text = get_text(thing)
     if text is None:
         text = take_field(thing if isinstance(thing, dict) else {}, "text", str)
-    return Result(tuple(split_words(text)), score_of(thing), list(_timed_words(thing)))
+    return Result(tuple(split_words(text)), score_of(thing), list(timed_words(thing)))
 
 
 def score_of(thing: Any) -> float | None:
@@ -249,7 +249,7 @@ def _confidence(word: Any) -> float | None:
     return None
 
 
-def _timed_words(thing: Any) -> Iterator[Word]:
+def timed_words(thing: Any) -> Iterator[Word]:
     """Iterate over the words whose times are known, if those of all words are."""
     stamps = get(get(thing, "timestamp"), "word")  # NeMo's
     words = stamps if is_list(stamps) else get(thing, *WORDS[:2])

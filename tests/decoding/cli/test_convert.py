@@ -414,3 +414,18 @@ def test_words_of_pieces(workers: int, tmp_path: Path, capsys: pytest.CaptureFix
     assert [each.text for each in nbest] == ["the cat"]
     assert run("convert", source, "--words", "", "-o", out) == 2
     assert "--words is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("options", "count"), [(["--merge"], 2), (["--recombine", 1], 4)])
+def test_lists_become_lattices(options: list[str | int], count: int, tmp_path: Path) -> None:
+    source, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    samples = [{"words": "the cat sat"}, {"words": "a cat slept"}, {"words": "a cat slept"}]
+    source.write_text(json.dumps({"id": "n", "nbest": samples}) + "\n" + lattice_line("u", CAT))
+    assert run("convert", source, *options, "-o", out) == 0
+    merged, kept = read(out)
+    assert isinstance(merged, Lattice)
+    assert [path.tokens for path in merged.paths() if not path.features] == [
+        ("the", "cat", "sat"), ("a", "cat", "slept")
+    ]  # fmt: skip
+    assert lattices.path_count(merged) == count
+    assert parts(kept) == parts(list(read(source))[1])

@@ -204,8 +204,11 @@ def openai_chat(texts: Texts) -> Any:
     choices = [
         {"finish_reason": "stop", "index": place,
          "message": {"role": "assistant", "content": " ".join(words)},
-         "logprobs": {"content": [{"token": t, "logprob": score / 2, "top_logprobs": []}
-                                  for t in "xy"]}}
+         "logprobs": {"content": [
+             {"token": word, "logprob": score / max(len(words), 1),
+              "top_logprobs": [{"token": each, "logprob": -5.0} for each in (word, " dog")]}
+             for word in [*words[:1], *(f" {word}" for word in words[1:])] or [""]
+         ]}}
         for place, (words, score) in enumerate(texts)
     ]  # fmt: skip
     answer = {"id": "1", "created": 0, "model": "m", "object": "chat.completion"}

@@ -63,6 +63,18 @@ def test_beams_by_their_fields() -> None:
     assert [each.text for each in from_generate(output, Tokenizer(), 2)[0]] == ["the cat", "cat"]
 
 
+def test_beams_as_a_lattice() -> None:
+    output = SimpleNamespace(
+        sequences=np.array([[4, 5, 3, 1], [4, 6, 3, 1], [3, 5, 3, 1]]),
+        sequences_scores=np.array([-1.0, -1.5, -2.0]),
+    )
+    [lattice] = from_generate(output, Tokenizer(), 3, as_lattice=True)
+    assert {path.text: path.score for path in lattice.paths()} == {
+        "the cat a": -1.0, "the hat a": -1.5, "a cat a": -2.0
+    }  # fmt: skip
+    assert lattice.num_states == 5
+
+
 def test_what_is_missing() -> None:
     output = SimpleNamespace(sequences=np.zeros((3, 4), int))
     with pytest.raises(SpaceError, match="output_scores=True"):
@@ -105,6 +117,13 @@ def test_transformers(architecture: str, options: dict[str, Any]) -> None:
         output.sequences, output.scores, beams, normalize_logits=beams is None
     ).double()
     ours = [each for nbest in lists for each in nbest]
+    for nbest, lattice in zip(
+        lists, from_generate(output, Tokenizer(), count, as_lattice=True), strict=True
+    ):
+        sums: dict[str, float] = {}
+        for each in nbest:
+            sums[each.text] = float(np.logaddexp(sums.get(each.text, -np.inf), each.score))
+        assert {path.text: path.score for path in lattice.paths()} == pytest.approx(sums)
     start = 3 if architecture == "gpt2" else 1
     for each, row, scores in zip(ours, output.sequences, theirs, strict=True):
         new = row[start:].tolist()

@@ -172,6 +172,89 @@ def test_segments_as_they_come() -> None:
     assert len(from_hypotheses(each for each in CATS)) == 2
 
 
+def top(**logprobs: float) -> list[Any]:
+    """Return the likeliest tokens of a position; ``_`` stands for a blank."""
+    return [has(token=t.replace("_", " "), logprob=each) for t, each in logprobs.items()]
+
+
+def positions(*rows: dict[str, float]) -> list[Any]:
+    """Return what OpenAI's API says of tokens: the first of each row was chosen."""
+    return [
+        has(token=first.token, logprob=first.logprob, top_logprobs=[first, *rest])
+        for first, *rest in (top(**row) for row in rows)
+    ]
+
+
+SPOKEN = positions(
+    {"the": -0.5, "a": -1.0}, {"_c": -0.25, "_h": -2.0}, {"at": -0.125, "ot": -3.0, "x y": -3.0}
+)
+NUMBERED = [
+    {
+        place * 10 + n: has(decoded_token=one.token, logprob=one.logprob)
+        for n, one in enumerate(some)
+    }
+    for place, some in enumerate(each.top_logprobs for each in SPOKEN)
+]
+#: answers of servers about the text "the cat", with other tokens, made here by hand
+ALTERNATIVES = {
+    "chats": has(choices=[has(message=has(content="the cat"), logprobs=has(content=SPOKEN))]),
+    "completions": {"choices": [{"text": "the cat", "logprobs": {
+        "tokens": [each.token for each in SPOKEN],
+        "token_logprobs": [each.logprob for each in SPOKEN],
+        "top_logprobs": [{t.token: t.logprob for t in each.top_logprobs} for each in SPOKEN],
+    }}]},
+    "vLLM": has(outputs=[has(text="the cat", token_ids=[0, 10, 20, 99], cumulative_logprob=None,
+                             logprobs=[*NUMBERED, {99: has(decoded_token="</s>", logprob=0.0)}])]),
+    "llama.cpp": {"content": "the cat", "completion_probabilities": [
+        {"id": 1, "token": each.token, "logprob": each.logprob,
+         "top_logprobs": [vars(t) for t in each.top_logprobs]} for each in SPOKEN
+    ]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALTERNATIVES)
+def test_alternatives_of_tokens(name: str) -> None:
+    """By enumeration: all sentences with some tokens replaced by others."""
+    answer = ALTERNATIVES[name]
+    assert said(from_hypotheses(answer)) == [(("the", "cat"), -0.875)]
+    found = {
+        each.text: (each.score, each.features.get("recombined", 0.0))
+        for each in from_hypotheses(answer, as_lattice=True).paths()
+    }
+    assert found == {
+        f"{first} {second}{third}": (p + q + r, number)
+        for first, p, a in (("the", -0.5, 0), ("a", -1.0, 1))
+        for second, q, b in (("c", -0.25, 0), ("h", -2.0, 1))
+        for third, r, c in (("at", -0.125, 0), ("ot", -3.0, 1))
+        for number in [a + b + c]
+    }
+
+
+def test_tokens_that_do_not_spell_the_text() -> None:
+    """Bytes of a character: the text counts, without alternatives."""
+    odd = positions({"<0xE2>": -0.5, "a": -1.0}, {"<0x82>": -0.5})
+    answer = has(choices=[has(message=has(content="€"), logprobs=has(content=odd))])
+    assert [(p.text, p.score) for p in from_hypotheses(answer, as_lattice=True).paths()] == [
+        ("€", -1.0)
+    ]
+
+
+def test_lattices_have_times() -> None:
+    """Of what recognisers say of words."""
+    for name in ("vosk", "WhisperX"):
+        lattice = from_hypotheses(RESULTS[name][0], as_lattice=True, id="s")
+        assert lattice.times is not None
+        assert lattice.times.tolist() == [0.0, 0.5, 1.0]
+        assert (lattice.id, [path.text for path in lattice.paths()]) == ("s", ["a cat"])
+    nemo = has(text="a cat", score=-1.0, word_confidence=[0.5, 0.25], timestamp={"word": [
+        {"word": "a", "start": 0.0, "end": 0.5}, {"word": "cat", "start": 0.5, "end": 1.0}
+    ]})  # fmt: skip
+    times = from_hypotheses([nemo], as_lattice=True).times
+    assert times is not None
+    assert times.tolist() == [0.0, 0.5, 1.0]
+    assert from_hypotheses([nemo, ("a hat", -2.0)], as_lattice=True).times is None
+
+
 def test_scores_stay_apart() -> None:
     beam = ("a cat", None, [("a", (0, 1))], -2.0, -5.0)
     for each in (
@@ -348,3 +431,7 @@ def test_openai() -> None:
         found = from_hypotheses(answer)
         assert [each.tokens for each in found] == [words for words, _ in TEXTS]
         assert found.score == pytest.approx([score for _, score in TEXTS])
+    paths = list(from_hypotheses(doors.openai_chat(TEXTS), as_lattice=True).paths())
+    plain = {path.tokens: path.score for path in paths if not path.features}
+    assert plain == pytest.approx(dict(TEXTS))
+    assert {"a dog", "the dog", "dog cat"} < {path.text for path in paths}
