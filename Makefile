@@ -6,6 +6,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 NATIVE := CMakeLists.txt $(wildcard */native/*.hpp */native/*.cpp)
 PACKAGES := lattices fstmetrics decoding
 
+# bytecode is kept: commands and tests start hundreds of interpreters, and each would compile us again
+unexport PYTHONDONTWRITEBYTECODE
+
 # the C++ compiler: CXX if it is set, else what the machine has, else zig's from PyPI
 ifeq ($(origin CXX),default)
 CXX := $(firstword $(foreach each,c++ g++ clang++,$(shell command -v $(each) 2>/dev/null)))

@@ -13,7 +13,7 @@ _MOVED = {
     "ExpectedBLEU": "decoding.training.risk.xbleu",
     "HopeFear": "decoding.training.hope_fear",
     "InfoTask": "decoding.tasks.info",
-    "VocabularyWarning": "fstmetrics.references",
+    "VocabularyWarning": "fstmetrics.vocabulary_warning",
     "SizePoint": "decoding.extraction.oracle_search",
     "evidence_of": "decoding.minimum_risk.evidence",
     "statistics_front": "decoding.extraction.corpus_oracle",

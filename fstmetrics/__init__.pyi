@@ -30,6 +30,7 @@ from .ngram.per import PER as PER
 from .ngram.tbleu import TBLEU as TBLEU
 from .normalisation.metric import Normalised as Normalised
 from .product import intersect as intersect
+from .references import parse_variants as parse_variants
 from .signature import (
     parse_metric as parse_metric,
 )

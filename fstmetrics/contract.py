@@ -83,6 +83,16 @@ class CompiledEvaluator(Evaluator, Protocol):
         """Return the lattice or forest in the metric's own tokens: words, or characters."""
 
 
+class NumberStats(NamedTuple):
+    """Statistics of sentences whose words are numbers of the evaluator's own, 0 for any other."""
+
+    #: the words that have a number, as those of a vocabulary, ascending; and the numbers
+    words: IntColumn
+    numbers: IntColumn
+    #: one row for each sentence, of their numbers and where those of each begin
+    rows: Callable[[IntColumn, IntColumn], FloatColumn]
+
+
 class ClippedMatches(NamedTuple):
     """A score that grows with the clipped n-gram matches of a sentence, for each length of it."""
 
@@ -171,6 +181,8 @@ class Abilities(NamedTuple):
         it does not as the metric is set. Evaluators with a machine are not searched so.
     list_stats
         Of a list: one row of statistics for each entry, the same as ``stats`` gives.
+    number_stats
+        Of a vocabulary: how :meth:`list_stats` is had of words that are numbers of it, or None.
     list_values
         Of a list: the machine's value of each entry, in whole units and so without rounding.
     rounded
@@ -186,6 +198,7 @@ class Abilities(NamedTuple):
     machine: Callable[[Evaluator, Vocabulary, IntColumn | None], Machine] | None
     clipped_matches: Callable[[Evaluator], ClippedMatches] | None
     list_stats: Callable[[Evaluator, NBest], FloatColumn] | None
+    number_stats: Callable[[Evaluator, Vocabulary], NumberStats | None] | None
     list_values: Callable[[Evaluator, NBest], FloatColumn] | None
     rounded: Callable[[Evaluator], bool] | None
     judge: Callable[[Evaluator, str | Sequence[str]], Judgement] | None
@@ -244,6 +257,7 @@ _EVALUATORS = {
     "machine": _NOTHING,
     "clipped_matches": _JUDGING,
     "list_stats": frozenset(["stats", "judge"]),
+    "number_stats": frozenset(["stats", "judge", "list_stats"]),
     "list_values": _JUDGING,
     "rounded": _NOTHING,
     "judge": _NOTHING,
@@ -450,12 +464,15 @@ def compile_for(space: S, evaluator: CompiledEvaluator) -> tuple[Prepared[S], Ma
     return prepared, machine if prepared.exact else replace(machine, relation="proxy")
 
 
-def nbest_values(evaluator: Evaluator, nbest: NBest) -> tuple[FloatColumn, float]:
+def nbest_values(
+    evaluator: Evaluator, nbest: NBest, stats: FloatColumn | None = None
+) -> tuple[FloatColumn, float]:
     """Return what each entry of a list is worth, higher is better, and what counts as rounding.
 
     Metrics that count in whole units (an evaluator with ``list_values``) give what their machines
     give, so that ties are the same in lists, lattices and forests, and nothing is rounding. Of
-    other metrics it is the score, turned so that higher is better.
+    other metrics it is the score, turned so that higher is better. ``stats`` are those of
+    :func:`nbest_stats`, if they are there.
 
     Examples
     --------
@@ -469,7 +486,7 @@ def nbest_values(evaluator: Evaluator, nbest: NBest) -> tuple[FloatColumn, float
     rounding, whole = rounding_of(evaluator), abilities_of(evaluator).list_values
     if rounding and whole is not None and metric_abilities_of(metric).whole_costs is not None:
         return whole(evaluator, nbest), 0.0
-    scores = scores_of(metric, nbest_stats(evaluator, nbest))
+    scores = scores_of(metric, nbest_stats(evaluator, nbest) if stats is None else stats)
     return (scores if metric.higher_is_better else -scores), rounding
 
 

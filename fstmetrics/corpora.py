@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
@@ -18,7 +19,13 @@ from lattices.spaces import Lattice, NBest
 
 
 def count_workers() -> int:
-    """Return how many threads there is a processor for."""
+    """Return how many threads there is a processor for; one in a process that works beside others.
+
+    Batches are scored in the workers of a corpus, too, which have the processors among them.
+    """
+    processes = sys.modules.get("multiprocessing.process")
+    if processes is not None and processes.parent_process() is not None:
+        return 1
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

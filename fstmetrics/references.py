@@ -9,8 +9,7 @@ one lattice for each length, and each of these has one denominator.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
-from enum import IntEnum
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -40,6 +39,33 @@ def split_tokens(sentence: str | Sequence[str]) -> Tokens:
         if not isinstance(token, str):
             raise OptionError(f"a token is a string, not {type(token).__name__}: {token!r}")
     return tokens
+
+
+def parse_variants(sentence: str | Sequence[str | Sequence[str]]) -> Reference:
+    """Return a reference that may be said in several ways: a lattice, or text if there is one way.
+
+    Parameters
+    ----------
+    sentence : str or sequence
+        Text in which ``[Anne|Ann]`` stands for either, ``[um|]`` for a word or none; or words and
+        lists of variants, each a text of any number of words.
+
+    Examples
+    --------
+    >>> from fstmetrics import WER
+    >>> expected = parse_variants("[Anne|Ann] is [going to|gonna] walk")
+    >>> WER().against([expected]).score("Ann is gonna walk")
+    0.0
+    >>> WER().against([parse_variants([["Anne", "Ann"], "is"])]).score("Ann was")
+    0.5
+    """
+    from lattices.formats.references.nist import join_variants, parse_variants
+
+    try:
+        found = parse_variants(sentence) if isinstance(sentence, str) else join_variants(sentence)
+    except ValueError as problem:
+        raise OptionError(str(problem)) from None
+    return found if isinstance(found, str) else found.lattice("")
 
 
 def split_characters(tokens: Sequence[str], spaces: bool) -> Tokens:
@@ -163,50 +189,3 @@ def reference_automaton(
         ints(joined[0]), ints(joined[1]), ints(joined[2]), floats(joined[3]),
         floats(initial), floats(final),
     )  # fmt: skip
-
-
-class VocabularyWarning(UserWarning):
-    """No word of the references occurs in the spaces of a corpus, or only in another case."""
-
-
-class Overlap(IntEnum):
-    """What the references of a corpus, or of a part of it, have in common with the spaces."""
-
-    #: nothing can be said: there are no words in the references, or no references
-    UNKNOWN = 0
-    NOTHING = 1
-    OTHER_CASE = 2
-    WORDS = 3
-
-    @property
-    def problem(self) -> str:
-        """What is to be said if it is so in a whole corpus; empty if all is well."""
-        if self is Overlap.NOTHING:
-            return (
-                "no word of the references occurs in what the decoder said: are they those of this "
-                "corpus, and are its labels words?"
-            )
-        if self is Overlap.OTHER_CASE:
-            return (
-                "words of the references occur in what the decoder said in another case only: "
-                "upper and lower case are different words here"
-            )
-        return ""
-
-
-def overlap(known: Container[str], references: Iterable[Reference]) -> Overlap:
-    """Return what references share with the words of a space; ends at the first one.
-
-    The words may be those of many spaces: it is the corpus that is asked about.
-    """
-    found = Overlap.UNKNOWN
-    for reference in references:
-        some = reference.vocabulary if isinstance(reference, Lattice) else split_tokens(reference)
-        for word in some:
-            if word in known:
-                return Overlap.WORDS
-            if found < Overlap.OTHER_CASE:
-                variants = (word.lower(), word.upper(), word.capitalize())
-                other = any(variant in known for variant in variants)
-                found = Overlap.OTHER_CASE if other else Overlap.NOTHING
-    return found

@@ -171,6 +171,7 @@ TESTED_IN = {
     "fstmetrics/matching/matching_metric": "fstmetrics/matching/test_gtm",
     "fstmetrics/statistics/resampling": "fstmetrics/statistics/test_significance",
     "fstmetrics/pairs": "decoding/minimum_risk/test_pairwise",
+    "fstmetrics/vocabulary_warning": "decoding/corpus/test_overlap",
     "fstmetrics/product": "laws/test_products",
     "decoding/cli/output/breakdown": "decoding/cli/test_score",
     "decoding/cli/output/choice_table": "decoding/cli/test_choices",

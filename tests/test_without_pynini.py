@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from decoding import sample_data
 
 SCRIPT = """
 import sys
@@ -60,3 +64,42 @@ def test_the_kernel_does_without_pynini(tmp_path):
         check=False,
     )
     assert done.stdout.strip() == "fine", done.stderr
+
+
+COMMANDS = """
+import sys
+sys.path.append(sys.argv[1])
+from decoding.cli.main import main
+some = sys.argv[2:]
+for argv in (["demo"], ["mbr", *some, "--metric", "wer"], ["nbest", *some, "-k", "2"]):
+    assert main(argv) in (0, None), argv
+print(sorted({"pynini", "_pynini", "pyarrow"} & sys.modules.keys()), file=sys.stderr)
+"""
+NEEDED = ("lazy_loader", "networkx", "numpy", "scipy")
+
+
+def test_commands_do_with_the_needed_packages_alone(tmp_path):
+    """In a folder that has these and ours, and with no other on the path."""
+    for name in NEEDED:
+        place = Path(find_spec(name).origin).parent
+        for each in (place, place.with_name(f"{name}.libs")):
+            if each.exists():
+                (tmp_path / each.name).symlink_to(each)
+    for name in ("lattices", "fstmetrics", "decoding"):
+        (tmp_path / name).mkdir()
+        for each in Path(find_spec(name).origin).parent.iterdir():
+            if not each.name.startswith("_native."):
+                (tmp_path / name / each.name).symlink_to(each)
+        # an editable installation keeps it elsewhere
+        native = Path(find_spec(f"{name}._native").origin)
+        (tmp_path / name / native.name).symlink_to(native)
+    some = [str(each) for each in sorted(sample_data().glob("s03[56].slf.gz"))]
+    assert some
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", COMMANDS, str(tmp_path), *some],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip().endswith("[]"), done.stderr

@@ -289,6 +289,7 @@ def open_references(arguments: argparse.Namespace) -> References | None:
         arguments.refs,
         format=arguments.refs_format,
         id_template=arguments.refs_id,
+        variants=arguments.refs_variants,
         option="--refs-format ",
     )
 

@@ -83,6 +83,7 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
     segment i), trn, ctm, stm, tsv ('id score words'), one of a plug-in's, or auto: found by content
     and segment ids; plain if first words cannot be ids (a few lines whose first words all differ
     may have ids: say plain)
+--refs-variants  in references, [Anne|Ann] stands for either, [um|] for a word or none
 @reference ids
 """,
     "reference ids": """
@@ -135,7 +136,8 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 """,
     "breakdown": """
 --by GROUP  also write the scores of groups of segments: speaker (the id up to the first - or _),
-    length (of the reference), a FILE of 'id group', or a regular expression for ids
+    length (of the reference), a FILE of 'id group', a regular expression for ids, or, of search
+    spaces, a field: what folders KEY=VALUE or JSON lines say beside
 --sort COLUMN  with --by: sort groups by a column of their table, such as words or wer, the largest
     first (default: by name)
 --top N: whole number  also write the N most frequent substitutions, insertions and deletions

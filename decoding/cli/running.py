@@ -394,6 +394,7 @@ def stamp_of(arguments: argparse.Namespace, task: Any, *without: str) -> dict[st
         "reference format": arguments.refs_format,
         "reference ids": arguments.refs_id,
         **({"partial references": True} if arguments.partial_refs else {}),
+        **({"reference variants": True} if arguments.refs_variants else {}),
         **({"ids": file_stamps([arguments.ids])} if getattr(arguments, "ids", None) else {}),
         "metrics": [str(metric) for metric in metrics],
         "metric files": file_stamps(_list_option_files(metrics)),

@@ -149,7 +149,7 @@ def dask_actors(
     with ExitStack() as stack:
         executor = stack.enter_context(dask_executor(address, on_wait))
         client = executor.client
-        # whom actors take their connection from
+        # the client whose connection actors use
         stack.enter_context(client.as_current())
         placed = [
             client.submit(Actor, make, number, actor=True, workers=[worker], pure=False)

@@ -173,7 +173,7 @@ class Lines(NamedTuple):
                     yield Record(payload.rstrip(b"\r"), self.path, line, self.number + found - 1)
         last = self.line + len(lines) - 1
         for number in range(max(found, self.skipped), self.skipped + self.segments):
-            # of those that are gone nobody knows the line
+            # the line of those that are gone is unknown
             line = last if number == found else 0
             yield FormatError("the file was changed while it was read", self.path, line)
 
@@ -465,7 +465,7 @@ class Inputs:
             raise OptionError("only files can be cut into shards, not standard input or pipes")
         sizes = [_size(piece.path) for piece in self.pieces]
         if 0 in sizes:
-            # of a URL nobody knows the size
+            # the size of a URL is unknown
             sizes = [1] * len(sizes)
         share = max(1.0, sum(sizes) / count)
         groups: list[list[Piece]] = [[]]

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from decoding.corpus.inputs import Batch, BatchSizer, Inputs, batches, parse, skip_outcomes
 from decoding.corpus.outcomes import Done, Failure, Segment
-from fstmetrics.references import Overlap, overlap
-from fstmetrics.references import VocabularyWarning as VocabularyWarning
+from fstmetrics.vocabulary_warning import Overlap, overlap
+from fstmetrics.vocabulary_warning import VocabularyWarning as VocabularyWarning
 from lattices.errors import (
     EngineError,
     Error,
@@ -154,7 +154,7 @@ def run(
     warn
         Called in the end, once, if no word of the references occurs in any of the spaces, or
         only in another case, for tasks that score (see :mod:`fstmetrics.references`); by default a
-        :class:`~fstmetrics.references.VocabularyWarning`.
+        :class:`~fstmetrics.vocabulary_warning.VocabularyWarning`.
 
     Raises
     ------

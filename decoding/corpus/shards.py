@@ -32,7 +32,7 @@ from decoding.corpus.inputs import Inputs, Piece, locate
 from decoding.corpus.journal import check_task, drop_shards, has_plan, hold_output, shards_folder
 from decoding.corpus.outcomes import Done, Failure, Failures
 from decoding.corpus.runner import GRACE, Work, process_pool, run_share, show_first
-from fstmetrics.references import Overlap
+from fstmetrics.vocabulary_warning import Overlap
 from lattices.arrays import Array
 from lattices.errors import EngineError, Error, OptionError
 from lattices.formats.ids import SeenIds, digest_ids

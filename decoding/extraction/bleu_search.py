@@ -16,7 +16,7 @@ Forests are then searched as lattices, if these are not too large.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import isinf
 from typing import Any, NamedTuple, cast
 
@@ -27,7 +27,9 @@ from decoding.extraction.ranking import (
     KBEST_FALLBACK,
     LABELS,
     RankedSentence,
+    Sentences,
     kbest_fallback,
+    list_paths,
     rank_places,
 )
 from decoding.extraction.search import SEARCH, Search
@@ -42,7 +44,7 @@ from fstmetrics.contract import (
     quality,
 )
 from lattices import _native
-from lattices.algorithms import best, k_best, to_characters
+from lattices.algorithms import best, k_best, k_best_paths, to_characters
 from lattices.algorithms.characters import to_pieces
 from lattices.algorithms.paths import explain_no_path
 from lattices.arrays import FloatColumn, IntColumn, ints
@@ -87,7 +89,7 @@ class StatisticsFront(NamedTuple):
     #: the statistics of each sentence
     rows: FloatColumn
     #: a sentence for each row, that with the highest model score
-    hypotheses: tuple[Hypothesis, ...]
+    hypotheses: Sentences
     #: every row that the segment can have is one of these or dominated by one: the same as ``rows``
     #: where the front is exact
     outer: FloatColumn
@@ -165,14 +167,25 @@ def statistics_fronts(
     for problem, answer in zip(
         problems, search(problems, WantedFront(front=True), limits), strict=True
     ):
-        some = [problem.hypothesis(path) for path in answer.paths]
         rows = answer.rows
-        if not answer.complete:
-            some = k_best(problem.space, KBEST_FALLBACK, distinct=True)
-            listed = NBest.from_hypotheses(some, vocabulary=problem.space.vocabulary)
-            rows = nbest_stats(problem.evaluator, listed)
-        fronts.append(StatisticsFront(rows, tuple(some), answer.outer, answer.exact))
+        if answer.complete:
+            some = problem.sentences(answer.paths)
+        else:
+            some = _list_best(problem.space)
+            rows = nbest_stats(problem.evaluator, some.nbest)
+        fronts.append(StatisticsFront(rows, some, answer.outer, answer.exact))
     return fronts
+
+
+def _list_best(space: Lattice | Forest) -> Sentences:
+    """Return the sentences that the model likes best."""
+    if isinstance(space, Lattice):
+        return list_paths(space, *k_best_paths(space, KBEST_FALLBACK, distinct=True)[:2])
+    return _list_hypotheses(space, k_best(space, KBEST_FALLBACK, distinct=True))
+
+
+def _list_hypotheses(space: Forest, found: Sequence[Hypothesis]) -> Sentences:
+    return Sentences(NBest.from_hypotheses(found, vocabulary=space.vocabulary), found.__getitem__)
 
 
 class WantedFront(NamedTuple):
@@ -232,6 +245,18 @@ class Problem(NamedTuple):
             words = [word for word in label.tolist() if word]
             found = tuple(best_parse(self.space, words, lowest))
         return self.space.hypothesis(found)
+
+    def sentences(self, paths: Sequence[Sequence[int]]) -> Sentences:
+        """Return the sentences of some paths."""
+        space = self.space
+        if isinstance(space, Forest):
+            return _list_hypotheses(space, [self.hypothesis(path) for path in paths])
+        # all at once: what is asked for later are the words of all, and few of the sentences
+        ends = np.cumsum([0, *map(len, paths)])
+        arcs = np.fromiter(chain.from_iterable(paths), np.int64, int(ends[-1]))
+        origin = self.prepared.origins(ints(arcs))
+        kept = origin >= 0
+        return list_paths(space, ints(origin[kept]), ints(np.append(0, np.cumsum(kept))[ends]))
 
 
 class Answer(NamedTuple):

@@ -19,7 +19,7 @@ from decoding.extraction.oracle_search import (
     oracles,
     rank_oracles,
 )
-from decoding.extraction.ranking import LABELS, rank_places, ranking
+from decoding.extraction.ranking import LABELS, Sentences, rank_places, ranking
 from decoding.extraction.search import Search, SearchOptions
 from fstmetrics import Evaluator, Metric
 from fstmetrics.contract import (
@@ -35,7 +35,7 @@ from fstmetrics.contract import (
 )
 from fstmetrics.references import Reference
 from lattices.algorithms import best
-from lattices.arrays import FloatColumn, floats
+from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.intersection import ENGINES, RankingEngine
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest, Space
@@ -151,7 +151,7 @@ class FrontCandidates(NamedTuple):
     """The sentences of one segment that can be part of a corpus oracle."""
 
     #: those with the higher model scores first, as far as they come from one list
-    hypotheses: tuple[Hypothesis, ...]
+    hypotheses: Sequence[Hypothesis]
     #: the statistics of each
     rows: FloatColumn
     #: every row of statistics that the segment can have is one of these or dominated by one; None
@@ -209,7 +209,8 @@ def candidates(
     found = []
     for space, evaluator, parts in zip(spaces, evaluators, divided, strict=True):
         if isinstance(space, NBest):
-            found.append(_find_front_of_list(space, evaluator))
+            places, front = find_list_front(space, evaluator, nbest_stats(evaluator, space))
+            found.append(front._replace(hypotheses=[space[place] for place in places]))
             continue
         if ours and _has_front(evaluator):
             found.append(_find_front(space, evaluator, next(fronts)))
@@ -299,34 +300,54 @@ def _fronts(
 def _find_front(
     space: Lattice | Forest, evaluator: Evaluator, front: StatisticsFront
 ) -> FrontCandidates:
-    """Return the front of a space and its 1-best."""
-    sentences, said = _Sentences(evaluator), [*front.hypotheses, best(space)]
-    scored = nbest_stats(evaluator, NBest.from_hypotheses(said, vocabulary=space.vocabulary))
-    for hypothesis, row in zip(said, scored, strict=True):
-        first = sentences.add(hypothesis, row)
-    rows = floats(sentences.rows)
-    model = np.array([each.score for each in sentences.hypotheses])
+    """Return the front of a space and its 1-best, which a row dominates if it is none of them."""
+    own, some, rows = best(space), front.hypotheses, front.rows
+    nbest, length = some.nbest, len(own.tokens)
+    first = next(
+        (
+            place
+            for place in np.flatnonzero(np.diff(nbest.offset) == length).tolist()
+            if nbest.tokens(place) == own.tokens
+        ),
+        len(rows),
+    )
+    if first == len(rows):
+        nbest = join_lists(nbest, NBest.from_hypotheses([own], vocabulary=nbest.vocabulary))
+        rows = floats(np.vstack([rows, evaluator.stats(own.tokens)]))
+    model = nbest.score.copy()
+    model[first] = own.score
     sentence = ranking(scores_of(evaluator.metric, rows), model, ROUNDING)[0]
-    # the 1-best is dominated by some row
-    return FrontCandidates(
-        tuple(sentences.hypotheses), rows, rows if front.exact else front.outer,
-        sentence, first, LABELS,
-    )  # fmt: skip
+    said = Sentences(nbest, lambda place: own if place == first else some[place])
+    outer = rows if front.exact else front.outer
+    return FrontCandidates(said, rows, outer, sentence, first, LABELS)
 
 
-def _find_front_of_list(nbest: NBest, evaluator: Evaluator) -> FrontCandidates:
-    """Return the entries of a list that no other dominates, the sentence oracle and the 1-best."""
-    rows = nbest_stats(evaluator, nbest)
+def join_lists(*lists: NBest) -> NBest:
+    """Return the words and scores of lists of one vocabulary as one list."""
+    ends = np.cumsum([0, *(len(each.label) for each in lists)])
+    begins = [each.offset[:-1] + end for each, end in zip(lists, ends.tolist(), strict=False)]
+    return NBest(
+        lists[0].vocabulary,
+        ints(np.concatenate([each.label for each in lists])),
+        ints(np.append(np.concatenate(begins), ends[-1])),
+        floats(np.concatenate([each.score for each in lists])),
+    )
+
+
+def find_list_front(
+    nbest: NBest, evaluator: Evaluator, rows: FloatColumn
+) -> tuple[list[int], FrontCandidates]:
+    """Return the places of the entries that no other one dominates, and these without sentences.
+
+    The sentence oracle and the 1-best are among them. ``rows`` are the statistics of all entries.
+    """
     order = np.argsort(-nbest.score, kind="stable")
-    (sentence,) = rank_places(nbest, evaluator, 1, worst=False, model_weight=0.0)
-    first = int(order[0])
-    wanted = {sentence, first, *order[find_undominated(rows[order], evaluator.metric)].tolist()}
+    (sentence,) = rank_places(nbest, evaluator, stats=rows)
+    wanted = {sentence, *order[:1].tolist()}
+    wanted.update(order[find_undominated(rows[order], evaluator.metric)].tolist())
     places = [place for place in order.tolist() if place in wanted]
     chosen = floats(rows[places])
-    return FrontCandidates(
-        tuple([nbest[place] for place in places]), chosen, chosen,
-        places.index(sentence), 0, "scorer",
-    )  # fmt: skip
+    return places, FrontCandidates((), chosen, chosen, places.index(sentence), 0, "scorer")
 
 
 class _Sentences:

@@ -32,7 +32,7 @@ from fstmetrics.contract import (
     rounding_of,
 )
 from fstmetrics.machine import Machine
-from fstmetrics.references import Overlap, VocabularyWarning, overlap
+from fstmetrics.vocabulary_warning import Overlap, VocabularyWarning, overlap
 from lattices._native import check_sums
 from lattices.algorithms import k_best
 from lattices.algorithms.paths import explain_no_path

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -10,9 +11,9 @@ from decoding.extraction.search import OUR_ENGINES, Search
 from fstmetrics import Evaluator
 from fstmetrics.contract import ROUNDING, CompiledEvaluator, compile_for, nbest_values, rounding_of
 from fstmetrics.references import Reference
-from lattices._native import check_sums
+from lattices._native import check_sums, path_list
 from lattices.algorithms import k_best
-from lattices.arrays import FloatColumn
+from lattices.arrays import FloatColumn, IntColumn
 from lattices.errors import EngineError, argument
 from lattices.intersection import RankingEngine, choose, kernel
 from lattices.spaces import Forest, Hypothesis, Lattice, NBest
@@ -144,6 +145,37 @@ def expand_reference_lattices(evaluator: CompiledEvaluator) -> CompiledEvaluator
     return cast(CompiledEvaluator, evaluator.metric.against(spelled))
 
 
+class Sentences(Sequence[Hypothesis]):
+    """Sentences of a space, each made when it is asked for; ``nbest`` has their words."""
+
+    def __init__(self, nbest: NBest, make: Callable[[int], Hypothesis]) -> None:
+        self.nbest, self._make = nbest, make
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.nbest)
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return one of them, or some."""
+        if isinstance(place, slice):
+            return [self._make(each) for each in range(len(self))[place]]
+        return self._make(range(len(self))[place])
+
+
+def list_paths(lattice: Lattice, arcs: IntColumn, offset: IntColumn) -> Sentences:
+    """Return the sentences of paths, which stand one after the other."""
+    nbest = NBest(
+        lattice.vocabulary,
+        *path_list(lattice.columns, None, arcs, offset)[:3],
+        id=lattice.id,
+        references=lattice.references,
+    )
+    bounds = offset.tolist()
+    return Sentences(
+        nbest, lambda place: lattice.hypothesis(arcs[bounds[place] : bounds[place + 1]].tolist())
+    )
+
+
 def rank_entries(
     nbest: NBest, evaluator: Evaluator, k: int, *, worst: bool, model_weight: float
 ) -> list[RankedSentence]:
@@ -154,10 +186,16 @@ def rank_entries(
 
 
 def rank_places(
-    nbest: NBest, evaluator: Evaluator, k: int, *, worst: bool, model_weight: float
+    nbest: NBest,
+    evaluator: Evaluator,
+    k: int = 1,
+    *,
+    worst: bool = False,
+    model_weight: float = 0.0,
+    stats: FloatColumn | None = None,
 ) -> list[int]:
     """Return the places of the k best or worst sentences; of equal ones the best entry counts."""
-    objective, rounding = nbest_values(evaluator, nbest)
+    objective, rounding = nbest_values(evaluator, nbest, stats)
     if model_weight:
         objective = objective + model_weight * nbest.score
         if rounding_of(evaluator):

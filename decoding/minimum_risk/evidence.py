@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from decoding import _native
+from decoding.extraction.ranking import list_paths
 from decoding.minimum_risk.method import Spaces, as_systems, check_scale, system_shares
 from decoding.reranking import draw, join_spaces
-from lattices._native import path_list
 from lattices.algorithms import k_best, k_best_paths
 from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
 from lattices.errors import OptionError, argument
@@ -60,14 +60,8 @@ def listing(space: Space, k: int | None, distinct: bool = True) -> Listing:
         return Listing(space, rows(space, best), lambda entry: space[int(best[entry])])
     if isinstance(space, Lattice):
         paths = k_best_paths(space, k or LIST_SIZE, distinct=True)
-        bounds = paths.offset
-        columns = path_list(space.columns, None, paths.arcs, bounds)[:3]
-        nbest = NBest(space.vocabulary, *columns, id=space.id, references=space.references)
-        return Listing(
-            space,
-            nbest,
-            lambda entry: space.hypothesis(paths.arcs[bounds[entry] : bounds[entry + 1]].tolist()),
-        )
+        some = list_paths(space, paths.arcs, paths.offset)
+        return Listing(space, some.nbest, some.__getitem__)
     found = k_best(space, k or LIST_SIZE, distinct=distinct)
     nbest = NBest.from_hypotheses(
         found,

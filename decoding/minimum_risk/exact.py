@@ -71,6 +71,8 @@ if TYPE_CHECKING:
 
 #: the most states that a forest may take as a lattice
 FOREST_STATES = 100_000
+#: so many nodes of evidence may share a row
+_SHARED = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +106,6 @@ def evidence_graph(
     lattice = to_lattice(evidence, FOREST_STATES)
     prepared = metric.against([()]).prepare(lattice).space
     return EvidenceGraph(length_graph(prepared, scale, memory=memory), prepared.vocabulary)
-
-
-def make_sampled_graph(
-    space: Space, metric: AlignmentMetric, scale: float, samples: int, seed: int
-) -> EvidenceGraph:
-    """Return the graph of sentences drawn from a space, each as often as it was drawn."""
-    drawn = draw(space, samples, seed, scale)
-    return _make_list_graph(drawn, floats(np.ones(len(drawn))), metric)
 
 
 def _make_list_graph(nbest: NBest, weight: FloatColumn, metric: AlignmentMetric) -> EvidenceGraph:
@@ -362,7 +356,8 @@ def _expect_by_rows(
             return None
         raise
     if graph.sentences >= 0:
-        return _expect_over_list(graph, metric, sentences, how)
+        some = system if isinstance(system, Evidence) else evidence_of(system, scale=scale)
+        return _expect_over_list(graph, metric, sentences, how, some)
     return _moments(graph, metric, sentences, how)
 
 
@@ -376,8 +371,11 @@ def _over_samples(
     """Return expectations over sentences that are drawn from a space; lists need no drawing."""
     space = system.nbest if isinstance(system, Evidence) else system
     if isinstance(metric, AlignmentMetric):
-        graph = make_sampled_graph(space, metric, scale, how.samples, how.seed)
-        return _expect_over_list(graph, metric, sentences, replace(how, negligible=0.0))
+        drawn = draw(space, how.samples, how.seed, scale)
+        weight = floats(np.ones(len(drawn)))
+        graph = _make_list_graph(drawn, weight, metric)
+        some = Evidence(drawn, floats(weight / len(drawn)))
+        return _expect_over_list(graph, metric, sentences, replace(how, negligible=0.0), some)
     some = evidence_of(space, scale=scale, samples=how.samples, seed=how.seed)
     return _over_list(some, metric, sentences)._replace(sentences=how.samples)
 
@@ -387,16 +385,31 @@ def _expect_over_list(
     metric: AlignmentMetric,
     sentences: Sequence[Sequence[str]],
     how: Averaging,
+    evidence: Evidence,
 ) -> _Moments:
-    """Return expectations over the prefix tree of a list, which has no more pairs than nodes."""
+    """Return expectations over the prefix tree of a list, which has no more pairs than nodes.
+
+    Where its rows take too much, the sentences are scored one by one.
+    """
     found = _moments(graph, metric, sentences, replace(how, budget=graph.graph.nodes + 1))
-    if found is None:
-        raise TooLargeError(
-            f"rows of {max(map(len, sentences))} words over {graph.sentences} sentences of "
-            f"evidence take more than {in_bytes(how.memory)} of memory; allow more "
-            f"({argument('memory')}), or take fewer sentences ({argument('samples')})"
-        )
-    return found
+    if found is not None:
+        return found
+    if how.normalised and has_kernel(metric):
+        return _over_list(evidence, metric, sentences)._replace(sentences=graph.sentences)
+    raise TooLargeError(
+        f"rows of {max(map(len, sentences))} words over {graph.sentences} sentences of "
+        f"evidence take {in_bytes(_row_bytes(graph, metric, sentences))}, more than "
+        f"{in_bytes(how.memory)} of memory; allow more ({argument('memory')}), or take fewer "
+        f"sentences ({argument('samples')})"
+    )
+
+
+def _row_bytes(
+    graph: EvidenceGraph, metric: AlignmentMetric, sentences: Sequence[Sequence[str]]
+) -> int:
+    """Return about what the rows of the longest candidate take, one a node of the graph."""
+    longest = max((len(metric.units(each)) for each in sentences), default=0)
+    return 4 * metric.order * (longest + 1) * graph.graph.nodes
 
 
 def _moments(
@@ -405,6 +418,9 @@ def _moments(
     sentences: Sequence[Sequence[str]],
     how: Averaging,
 ) -> _Moments | None:
+    # what is clearly too much is not begun; some nodes share their rows
+    if _row_bytes(graph, metric, sentences) > _SHARED * how.memory:
+        return None
     alignments = reading_alignments(sentences, graph, metric)
     one = alignments[0].heaviest if alignments else 1.0
     constant, factor = values_by_length(metric, graph.graph.longest, one, how.normalised)

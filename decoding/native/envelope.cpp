@@ -33,21 +33,23 @@ struct FeatureRows {
         !std::is_sorted(bound.begin(), bound.end())) {
       throw option_error("a matrix of features or weights that do not fit it");
     }
+    // without a way out, for many at a time: this is done for every line
+    bool good = true;
     for (const Index each : column) {
-      if (each < 0 || each >= static_cast<Index>(weight.size())) {
-        throw option_error("a feature without a weight");
-      }
+      good &= static_cast<std::size_t>(static_cast<std::uint32_t>(each)) < weight.size();
     }
+    if (!good) throw option_error("a feature without a weight");
   }
   // The lines of some rows.
   std::vector<Line> lines(std::int64_t first, std::int64_t last) const {
     std::vector<Line> found(last - first);
     for (std::int64_t row = first; row < last; ++row) {
-      Line& line = found[row - first];
+      Line line;
       for (Index entry = bound[row]; entry < bound[row + 1]; ++entry) {
         line.intercept += value[entry] * weight[column[entry]];
         line.slope += value[entry] * way[column[entry]];
       }
+      found[row - first] = line;
     }
     return found;
   }

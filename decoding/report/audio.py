@@ -38,13 +38,9 @@ def find_audio(where: str, ids: Sequence[str], page: str) -> Audio:
     >>> find_audio("https://host.example/audio/{id}.wav", ["s1"], "report.html").sources
     'https://host.example/audio/'
     """
+    check_audio(where)
     if ID in where:
         return _use_template(where)
-    if not os.path.isdir(where):
-        raise OptionError(
-            f"--audio {where}: expected a folder, or a template of addresses with {ID}, such as "
-            f"https://host/{ID}.wav"
-        )
     wanted, found = set(ids), dict[str, str]()
     for folder, _, files in os.walk(where):
         for file in sorted(files):
@@ -59,6 +55,17 @@ def find_audio(where: str, ids: Sequence[str], page: str) -> Audio:
     start = "" if page == "-" else os.path.dirname(os.path.abspath(page))
     folder = quote(os.path.relpath(where, start or os.curdir).replace(os.sep, "/"))
     return Audio(f"{folder}/{ID}", found)
+
+
+def check_audio(where: str) -> None:
+    """Refuse what is neither a folder nor a template, before anything else is done."""
+    if ID in where:
+        _use_template(where)
+    elif not os.path.isdir(where):
+        raise OptionError(
+            f"--audio {where}: expected a folder, or a template of addresses with {ID}, such as "
+            f"https://host/{ID}.wav"
+        )
 
 
 def _use_template(template: str) -> Audio:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -59,7 +59,8 @@ class ErrorCounts(NamedTuple):
 class SegmentCurvePoints(NamedTuple):
     """The oracles of a segment in larger and larger parts of its space."""
 
-    #: whether the parts are the k best sentences or pruned lattices
+    #: ``at``: the oracle of the k best sentences; ``densities``: of pruned lattices; ``random`` and
+    #: ``decisions``: the expected oracle and the expected MBR decision among k samples
     kind: str
     #: of the model's best
     words: int
@@ -86,7 +87,7 @@ class SegmentReport(NamedTuple):
     right: tuple[bool, ...]
     #: what is shown when the segment is opened, as JSON
     detail: str
-    curve: SegmentCurvePoints | None = None
+    curves: tuple[SegmentCurvePoints, ...] = ()
     #: whether all oracles are proven
     exact: bool = True
     #: whether the 1-best is arbitrary, since the model has no scores
@@ -174,6 +175,8 @@ class ReportTask:
     #: the points of curves, for lists and forests, and for lattices
     at: tuple[int, ...] = SIZES
     densities: tuple[float, ...] = DENSITIES
+    #: whether lists are samples: curves are of what to expect among k of them
+    random: bool = False
     #: as in :func:`decoding.oracle`
     search: Search = SEARCH
     #: whether mistakes are wanted, for matched pairs of systems
@@ -258,7 +261,7 @@ class ReportTask:
             confidences,
             matched=self.matched,
         )._replace(
-            curve=self._curve(segment),
+            curves=tuple(self._curves(segment)),
             exact=all(found.exact for found in oracles if found is not None),
             unscored=is_unscored(space),
             decomposes=all(
@@ -283,29 +286,33 @@ class ReportTask:
         picture = select_differences(space, shown.arcs, chosen, edits, scale=self.scale)
         return {"lattice": picture}
 
-    def _curve(self, segment: Segment) -> SegmentCurvePoints | None:
-        space = segment.space
+    def _curves(self, segment: Segment) -> Iterator[SegmentCurvePoints]:
+        space, first = segment.space, self.metrics[0]
         if isinstance(space, Lattice):
-            if not can_search(self.metrics[0].against([""])):
-                return None
-            task = CurveTask(self.metrics, self.references, densities=self.densities)
-            needed = len(self.densities)
-        else:
-            sizes = self.at
-            if isinstance(space, NBest):
-                # beyond the end of a list there is nothing new
-                sizes = sizes[: 1 + sum(k < len(space) for k in sizes)]
-            task = CurveTask(self.metrics, self.references, at=sizes)
-            needed = len(self.at)
-        (found,) = task.process([segment])
-        rows, reached = [_to_plain(row) for row in found["stats"]], found["sizes"]
-        more = needed - len(rows)
-        return SegmentCurvePoints(
-            "densities" if isinstance(space, Lattice) else "at",
-            found["words"],
-            (*reached, *[reached[-1]] * more),
-            (*rows, *[rows[-1]] * more),
-        )
+            if can_search(first.against([""])):
+                task = CurveTask(self.metrics, self.references, densities=self.densities)
+                yield _follow(task, segment, "densities", len(self.densities))
+            return
+        sizes = self.at
+        if isinstance(space, NBest):
+            # beyond the end of a list there is nothing new
+            sizes = sizes[: 1 + sum(k < len(space) for k in sizes)]
+        task = CurveTask(self.metrics, self.references, at=sizes)
+        if not (self.random and isinstance(space, NBest)):
+            yield _follow(task, segment, "at", len(self.at))
+            return
+        task = replace(task, random=True)
+        yield _follow(task, segment, "random", len(self.at))
+        yield _follow(replace(task, utility=first), segment, "decisions", len(self.at))
+
+
+def _follow(task: CurveTask, segment: Segment, kind: str, points: int) -> SegmentCurvePoints:
+    """Return the points of a curve; those that are not there are the last that is."""
+    (found,) = task.process([segment])
+    rows, reached = [_to_plain(row) for row in found["stats"]], found["sizes"]
+    more = points - len(rows)
+    sizes, stats = (*reached, *[reached[-1]] * more), (*rows, *[rows[-1]] * more)
+    return SegmentCurvePoints(kind, found["words"], sizes, stats)
 
 
 def report_of(
@@ -357,12 +364,12 @@ def report_of(
             right = tuple(edit.operation == "match" for edit in said)
     if len(right) != len(confidences):
         confidences, right = (), ()
-    texts = [_text(reference) for reference in references]
     first = judgements[shown[0].tokens].edits
     spoken = " ".join(edit.reference for edit in first if edit.operation != "insertion")
-    detail = {"references": texts, "sentences": rows, **extra}
+    # edits have the words of the references
+    detail = {"sentences": rows, **extra}
     return SegmentReport(
-        reference=texts[0] or spoken,
+        reference=_text(references[0]) or spoken,
         hypothesis=" ".join(shown[0].tokens),
         stats=dict(stats),
         counts=counts,

@@ -17,10 +17,12 @@ from decoding.report.segments import KINDS, Rows, SegmentCurvePoints, SegmentRep
 from fstmetrics import Metric
 from fstmetrics.alignment.metric import Edit
 from fstmetrics.alignment.rates import counts_errors, find_wrong, format_rates
+from fstmetrics.contract import scores_of
 from fstmetrics.statistics import Comparison, bootstrap, matched_pairs
 from fstmetrics.statistics.breakdown import frequent_errors, length_group, scores_by_group
 from fstmetrics.statistics.calibration import Calibration, measure_quality
 from fstmetrics.statistics.matched_pairs import Mistakes
+from fstmetrics.statistics.resampling import Resampling, percentiles
 from fstmetrics.statistics.significance import paired_bootstraps
 from fstmetrics.statistics.systems import System, counts_word_errors
 from lattices.arrays import FloatColumn
@@ -40,23 +42,20 @@ def pack(text: str) -> str:
 
 @dataclass
 class _Curve:
-    """Sums over the segments that have one kind of curve."""
+    """What the segments have that have one kind of curve."""
 
-    segments: int = 0
     words: int = 0
-    sizes: FloatColumn = field(default_factory=lambda: np.zeros(0))
-    stats: list[list[FloatColumn]] = field(default_factory=list)
+    sizes: list[tuple[int, ...]] = field(default_factory=list)
+    #: by metric, a row a segment: the statistics of all points
+    stats: list[list[list[float]]] = field(default_factory=list)
 
     def add(self, points: SegmentCurvePoints) -> None:
-        rows = [[np.array(row) for row in point] for point in points.stats]
-        if not self.segments:
-            self.sizes, self.stats = np.zeros(len(rows)), [[0.0 * r for r in p] for p in rows]
-        self.segments += 1
         self.words += points.words
-        self.sizes += points.sizes
-        for sums, point in zip(self.stats, rows, strict=True):
-            for place, row in enumerate(point):
-                sums[place] = sums[place] + row
+        self.sizes.append(points.sizes)
+        by_metric = [[*chain(*rows)] for rows in zip(*points.stats, strict=True)]
+        self.stats = self.stats or [[] for _ in by_metric]
+        for rows, row in zip(self.stats, by_metric, strict=True):
+            rows.append(row)
 
 
 @dataclass
@@ -131,8 +130,8 @@ class SystemReport:
         self._confidences += found.confidences
         self._right += found.right
         self._unconfident += not found.confidences
-        if found.curve is not None:
-            self._curves.setdefault(found.curve.kind, _Curve()).add(found.curve)
+        for curve in found.curves:
+            self._curves.setdefault(curve.kind, _Curve()).add(curve)
         self._unproven += not found.exact
         self._unscored += found.unscored
         self._sentence_oracles |= not found.decomposes
@@ -169,7 +168,8 @@ class SystemReport:
     def index(self, told: Set[str] = frozenset()) -> dict[str, Any]:
         """Return what the list of segments has: ids, texts, scores, errors, where details are.
 
-        ``told`` are ids of segments whose references the page has from another system.
+        Texts are reference and first sentence by turns: alike, they compress well. ``told`` are ids
+        of segments whose references the page has from another system.
         """
         self._pack()
         scores = {
@@ -180,11 +180,11 @@ class SystemReport:
         number = {name: place for place, name in enumerate(names)}
         return {
             "ids": self.ids,
-            "references": [
-                "" if id in told else text
-                for id, text in zip(self.ids, self._references, strict=True)
+            "texts": [
+                text
+                for id, *both in zip(self.ids, self._references, self._texts, strict=True)
+                for text in ("" if id in told else both[0], both[1])
             ],
-            "texts": self._texts,
             "groups": names,
             "group": [number[group] for group in self._groups],
             "scores": scores,
@@ -217,7 +217,7 @@ class SystemReport:
                 kind: [self._estimate(kind, place, options) for place in range(len(self.metrics))]
                 for kind in self.kinds
             },
-            "curves": [self._curve(kind) for kind in self._curves],
+            "curves": [self._curve(kind, options) for kind in self._curves],
             "groups": self._breakdown(self._groups) if self._groups else None,
             "lengths": self._breakdown(self._lengths()),
             "errors": {kind: self._frequent(kind, top) for kind in self.kinds},
@@ -264,20 +264,28 @@ class SystemReport:
             found["interval"] = [interval.low, interval.high]
         return found
 
-    def _curve(self, kind: str) -> dict[str, Any]:
-        """Return the points of a curve; at the end, those that add nothing are left out."""
-        sums = self._curves[kind]
-        whole = sums.segments if kind == "at" else max(1, sums.words)
-        sizes = (sums.sizes / whole).tolist()
-        last = next(place for place, size in enumerate(sizes) if size == sizes[-1])
+    def _curve(self, kind: str, options: dict[str, Any]) -> dict[str, Any]:
+        """Return the points of a curve, but those at the end that add nothing, and intervals."""
+        curve = self._curves[kind]
+        whole = max(1, curve.words) if kind == "densities" else len(curve.sizes)
+        sizes = (np.array(curve.sizes).sum(axis=0) / whole).tolist()
+        last = 1 + next(place for place, size in enumerate(sizes) if size == sizes[-1])
+        scores, intervals = [], []
+        for metric, rows in zip(self.metrics, curve.stats, strict=True):
+            columns = len(metric.stat_names)
+            stats = np.array(rows)[:, : last * columns]
+            points = np.split(stats, last, axis=1)
+            scores.append([float(metric.score(point.sum(axis=0))) for point in points])
+            if len(stats) > 1:
+                sums = np.split(Resampling(**options).sums(stats), last, axis=1)
+                ends = [percentiles(scores_of(metric, each), options["level"]) for each in sums]
+                intervals.append([[end.low, end.high] for end in ends])
         return {
             "kind": kind,
-            "segments": sums.segments,
-            "sizes": sizes[: last + 1],
-            "scores": [
-                [metric.score(point[place]) for point in sums.stats[: last + 1]]
-                for place, metric in enumerate(self.metrics)
-            ],
+            "segments": len(curve.sizes),
+            "sizes": sizes[:last],
+            "scores": scores,
+            "intervals": intervals or None,
         }
 
     def _lengths(self) -> list[str]:

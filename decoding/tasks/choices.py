@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from decoding.corpus.outcomes import Done, Failure, Segment
 from decoding.corpus.table import Results, SumsLayout, Table, Totals
-from decoding.extraction.corpus_oracle import FrontCandidates, candidates, choose
+from decoding.extraction.corpus_oracle import (
+    FrontCandidates,
+    candidates,
+    choose,
+    find_list_front,
+    join_lists,
+)
 from decoding.extraction.oracle_search import Oracle, search_oracles
+from decoding.extraction.ranking import Sentences, rank_places
 from decoding.extraction.search import SEARCH, Search, SearchOptions
 from decoding.tasks.segments import is_unscored, make_evaluators, references_of, space_size
 from fstmetrics import BLEU, Evaluator, Metric
@@ -38,7 +45,8 @@ from lattices.spaces.arguments import SPACES, WHOLE, Each, takes
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from decoding.minimum_risk.method import Method
+    from decoding.minimum_risk.evidence import Evidence
+    from decoding.minimum_risk.method import Consensus, Method
 
 #: what is compared beside the model's own best
 KINDS = ("oracle", "corpus", "mbr")
@@ -256,7 +264,6 @@ class ChoicesTask:
         spaces = [segment.space for segment in segments]
         batch = _Batch(self, spaces, references)
         batch.choose_all()
-        stats = batch.statistics()
         unproven = [[not flag for flag in batch.proven[way]] for way in self.ways]
         sums = self.layout.sums(
             len(spaces),
@@ -266,7 +273,7 @@ class ChoicesTask:
                 *([type(space) is kind for space in spaces] for kind in _SHAPES.values()),
                 *unproven,
             ],
-            *stats,
+            *batch.statistics(),
         )
         engines = {way: "+".join(sorted(names)) for way, names in batch.engines.items() if names}
         return Table(
@@ -304,8 +311,22 @@ class CorpusPart(NamedTuple):
     decomposes: bool
 
 
+class _Pending(NamedTuple):
+    """A corpus oracle's sentences that are still to be scored under all metrics."""
+
+    way: Way
+    place: int
+    front: FrontCandidates
+    sentences: NBest
+    decomposes: bool
+
+
 class _Batch:
-    """The choices of a batch of segments, as they are made."""
+    """The choices of a batch of segments, as they are made.
+
+    Statistics under all metrics stand side by side in one row. Those of a list are computed once,
+    for whatever is chosen from it; those of all other sentences of a segment together at the end.
+    """
 
     def __init__(
         self,
@@ -321,13 +342,19 @@ class _Batch:
         self.words: dict[Way, list[tuple[str, ...] | None]] = {
             way: [None] * count for way in task.ways
         }
+        #: of the same sentences, as far as they come from lists
+        self.rows: dict[Way, list[FloatColumn | None]] = {way: [None] * count for way in task.ways}
         self.proven: dict[Way, list[bool]] = {way: [True] * count for way in task.ways}
         self.engines: dict[Way, set[str]] = {way: set() for way in task.ways}
         self.corpus: dict[Way, list[CorpusPart | None]] = {
             way: [None] * count for way in task.ways if way.choice == "corpus"
         }
-        self._found: dict[tuple[str, str], list[Oracle | None]] = {}
-        self._stats: list[dict[tuple[str, ...], list[FloatColumn]]] = [{} for _ in spaces]
+        #: where the statistics of each metric end in a row of all
+        self.ends = np.cumsum([len(each.stat_names) for each in task.metrics])
+        self._found: dict[str, list[Oracle | None]] = {}
+        self._pending: list[_Pending] = []
+        #: decisions that do not depend on the metric, by their method
+        self._decided: dict[Method, list[Sequence[Consensus]]] = {}
 
     def choose_all(self) -> None:
         """Choose in all ways."""
@@ -335,128 +362,247 @@ class _Batch:
         numbers = {str(metric): number for number, metric in enumerate(self.task.metrics)}
         for way in self.task.ways[1:]:
             number = numbers[way.under]
-            self._choose(way, self.task.metrics[number], self.evaluators[number])
+            if way.among == "list":
+                self._choose_from_lists(way, number)
+            else:
+                self._choose_from_spaces(way, number)
+        self._score_rest()
 
-    def _choose(self, way: Way, metric: Metric, evaluators: Sequence[Evaluator]) -> None:
-        if way.among == "list":
-            sources: Sequence[Space] = self.lists
-            places = range(len(sources))
-        else:
-            sources = self.spaces
-            searched = way.choice != "mbr"
-            places = [  # type: ignore[assignment]
-                place
-                for place, (space, evaluator) in enumerate(zip(sources, evaluators, strict=True))
-                if not (isinstance(space, NBest) or (searched and not can_search(evaluator)))
-            ]
+    @cached_property
+    def list_rows(self) -> list[FloatColumn]:
+        """The statistics of each list under all metrics."""
+        return [self._all_stats(place, nbest) for place, nbest in enumerate(self.lists)]
+
+    def _all_stats(self, place: int, nbest: NBest) -> FloatColumn:
+        return floats(np.hstack([nbest_stats(each[place], nbest) for each in self.evaluators]))
+
+    def _own_stats(self, rows: FloatColumn, number: int) -> FloatColumn:
+        """Return of rows of statistics those of one metric."""
+        width = len(self.task.metrics[number].stat_names)
+        return floats(rows[:, self.ends[number] - width : self.ends[number]])
+
+    def _choose_from_lists(self, way: Way, number: int) -> None:
+        evaluators, metric = self.evaluators[number], self.task.metrics[number]
+        if way.choice == "mbr":
+            decided = self._decide(self.lists, metric, "pairwise", self._list_evidence)
+            for place, (found, *_) in enumerate(decided):
+                self._take(way, place, found.hypothesis.index)
+                self.engines[way].add(found.method)
+            return
+        whole = way.choice == "corpus" and all(map(decomposes, evaluators))
+        for place, (nbest, evaluator) in enumerate(zip(self.lists, evaluators, strict=True)):
+            rows = self.list_rows[place]
+            own = self._own_stats(rows, number)
+            self.engines[way].add("scorer")
+            if way.choice == "oracle":
+                (chosen,) = rank_places(nbest, evaluator, stats=own)
+                self._take(way, place, chosen)
+                continue
+            if whole:
+                # the oracles of these segments are part of the best corpus, whatever others are
+                places = rank_places(nbest, evaluator, stats=own)
+                front = _front_of_one(own[places], "scorer")
+            else:
+                places, front = find_list_front(nbest, evaluator, own)
+            self.corpus[way][place] = CorpusPart(front, rows[places], decomposes(evaluator))
+
+    def _take(self, way: Way, place: int, entry: int) -> None:
+        """Choose an entry of a list."""
+        self.words[way][place] = self.lists[place].tokens(entry)
+        self.rows[way][place] = self.list_rows[place][entry]
+
+    def _choose_from_spaces(self, way: Way, number: int) -> None:
+        searched = way.choice != "mbr"
+        places = [
+            place
+            for place, (space, evaluator) in enumerate(
+                zip(self.spaces, self.evaluators[number], strict=True)
+            )
+            if not (isinstance(space, NBest) or (searched and not can_search(evaluator)))
+        ]
         if not places:
             return
-        some = [sources[place] for place in places]
+        spaces = [self.spaces[place] for place in places]
+        evaluators = [self.evaluators[number][place] for place in places]
         if way.choice == "mbr":
-            self._decide(way, metric, some, places)
+            self._decide_spaces(way, self.task.metrics[number], spaces, places)
         elif way.choice == "oracle":
-            self._search(way, some, [evaluators[place] for place in places], places)
+            for place, found in zip(places, self._oracles(way, spaces, evaluators), strict=True):
+                if found is not None:
+                    self.words[way][place] = found.tokens
+                    self.proven[way][place] = found.exact
+                    self.engines[way].add(found.engine)
         else:
-            self._gather(way, some, [evaluators[place] for place in places], places)
-
-    def _search(
-        self,
-        way: Way,
-        spaces: Sequence[Space],
-        evaluators: Sequence[Evaluator],
-        places: Sequence[int],
-    ) -> None:
-        """Find the oracle of each segment; one that takes too much is left out."""
-        oracles = self._oracles(way, spaces, evaluators)
-        for place, found in zip(places, oracles, strict=True):
-            if found is not None:
-                self.words[way][place] = found.tokens
-                self.proven[way][place] = found.exact
-                self.engines[way].add(found.engine)
+            self._gather(way, number, spaces, evaluators, places)
 
     def _oracles(
         self, way: Way, spaces: Sequence[Space], evaluators: Sequence[Evaluator]
     ) -> list[Oracle | None]:
-        """Return the oracles under a metric, which are searched for once."""
-        key = way.among, way.under
-        if key not in self._found:
-            self._found[key] = _each_found(spaces, evaluators, self.task.search)
-        return self._found[key]
+        """Return the oracles under a metric, which are searched for once; None for one that takes
+        too much.
+        """
+        if way.under not in self._found:
+            self._found[way.under] = _each_found(spaces, evaluators, self.task.search)
+        return self._found[way.under]
 
     def _gather(
         self,
         way: Way,
+        number: int,
         spaces: Sequence[Space],
         evaluators: Sequence[Evaluator],
         places: Sequence[int],
     ) -> None:
         """Find what a corpus oracle chooses from."""
+        fronts: list[tuple[FrontCandidates, NBest] | None]
         if all(map(decomposes, evaluators)):
             # the oracles of these segments are part of the best corpus, whatever others are
-            oracles = self._oracles(way, spaces, evaluators)
-            for place, found in zip(places, oracles, strict=True):
-                if found is not None:
-                    stats = np.hstack(self._score(place, [found.tokens])[0])
-                    front = FrontCandidates(
-                        (), rows := floats(found.stats[np.newaxis]), rows, 0, 0, found.engine
-                    )
-                    self.engines[way].add(found.engine)
-                    self.corpus[way][place] = CorpusPart(front, stats[np.newaxis], True)
-            return
-        try:
-            fronts = candidates(spaces, evaluators, self.task.search)
-        except TooLargeError:
-            return
-        for place, evaluator, front in zip(places, evaluators, fronts, strict=True):
-            scored = self._score(place, [each.tokens for each in front.hypotheses])
-            stats = np.array([np.hstack(row) for row in scored])
-            self.engines[way].add(front.engine)
-            self.corpus[way][place] = CorpusPart(
-                front._replace(hypotheses=()), stats, decomposes(evaluator)
-            )
+            fronts = [
+                None
+                if found is None
+                else (
+                    _front_of_one(floats(found.stats[np.newaxis]), found.engine),
+                    _list_sentences(space, [found.tokens]),
+                )
+                for space, found in zip(spaces, self._oracles(way, spaces, evaluators), strict=True)
+            ]
+        else:
+            try:
+                gathered = candidates(spaces, evaluators, self.task.search)
+            except TooLargeError:
+                return
+            fronts = [
+                self._complete_front(place, number, front)
+                for place, front in zip(places, gathered, strict=True)
+            ]
+        for place, evaluator, part in zip(places, evaluators, fronts, strict=True):
+            if part is not None:
+                front, nbest = part
+                self.engines[way].add(front.engine)
+                self._pending.append(_Pending(way, place, front, nbest, decomposes(evaluator)))
+
+    def _complete_front(
+        self, place: int, number: int, front: FrontCandidates
+    ) -> tuple[FrontCandidates, NBest]:
+        """Return what can be chosen of a space, and the sentences; those of its list, too, where
+        there may be better ones than were found.
+        """
+        some, nbest = front.hypotheses, self.lists[place]
+        found = (
+            some.nbest
+            if isinstance(some, Sentences)
+            else _list_sentences(self.spaces[place], [each.tokens for each in some])
+        )
+        if front.outer is front.rows:
+            return front._replace(hypotheses=()), found
+        own = self._own_stats(self.list_rows[place], number)
+        entries, _ = find_list_front(nbest, self.evaluators[number][place], own)
+        listed = _list_sentences(self.spaces[place], [nbest.tokens(entry) for entry in entries])
+        rows = floats(np.vstack([front.rows, own[entries]]))
+        return front._replace(hypotheses=(), rows=rows), join_lists(found, listed)
+
+    @cached_property
+    def _list_evidence(self) -> list[Evidence]:
+        from decoding.minimum_risk.evidence import evidence_of
+
+        return [evidence_of(nbest, scale=self.task.scale) for nbest in self.lists]
+
+    @cached_property
+    def _samples(self) -> dict[int, Evidence]:
+        """Random sentences of the spaces that are more than lists."""
+        from decoding.minimum_risk.evidence import evidence_of
+
+        scale, samples = self.task.scale, self.task.nbest
+        return {
+            place: evidence_of(space, scale=scale, samples=samples)
+            for place, space in enumerate(self.spaces)
+            if not isinstance(space, NBest)
+        }
 
     def _decide(
-        self, way: Way, metric: Metric, spaces: Sequence[Space], places: Sequence[int]
-    ) -> None:
+        self,
+        spaces: Sequence[Space],
+        metric: Metric | None,
+        method: str | Method,
+        evidence: Sequence[Evidence] | None = None,
+    ) -> list[Sequence[Consensus]]:
         """Decide by minimum Bayes risk."""
         from decoding.minimum_risk.decisions import decide_batch
 
-        method = "pairwise" if way.among == "list" else space_method(metric, self.task.nbest)
-        own = not isinstance(method, str) and method.own_objective
-        decided = decide_batch(
-            spaces, None if own else metric, scale=self.task.scale, method=method
-        )
+        # evidence has its scale already
+        scale = self.task.scale if evidence is None else 1.0
+        return decide_batch(spaces, metric, evidence=evidence, scale=scale, method=method)
+
+    def _decide_spaces(
+        self, way: Way, metric: Metric, spaces: Sequence[Space], places: Sequence[int]
+    ) -> None:
+        method = space_method(metric, self.task.nbest)
+        if method.name == "pairwise":
+            # the candidates are the sentences of the lists
+            decided = self._decide(
+                [self.lists[place] for place in places], metric, "pairwise",
+                [self._samples[place] for place in places],
+            )  # fmt: skip
+        elif method.own_objective:
+            if method not in self._decided:
+                self._decided[method] = self._decide(spaces, None, method)
+            decided = self._decided[method]
+        else:
+            decided = self._decide(spaces, metric, method)
         for place, (found, *_) in zip(places, decided, strict=True):
             self.words[way][place] = found.tokens
             self.engines[way].add(found.method)
 
+    def _score_rest(self) -> None:
+        """Score the sentences that are not from lists: those of a segment together."""
+        pending: list[list[_Pending]] = [[] for _ in self.spaces]
+        for each in self._pending:
+            pending[each.place].append(each)
+        for place, (space, fronts) in enumerate(zip(self.spaces, pending, strict=True)):
+            ways = [
+                way
+                for way in self.task.ways
+                if self.words[way][place] is not None and self.rows[way][place] is None
+            ]
+            said = dict.fromkeys(cast("tuple[str, ...]", self.words[way][place]) for way in ways)
+            lists = [_list_sentences(space, [*said]), *(each.sentences for each in fronts)]
+            rows = self._all_stats(place, join_lists(*lists))
+            of_words = dict(zip(said, rows, strict=False))
+            for way in ways:
+                self.rows[way][place] = of_words[self.words[way][place] or ()]
+            begin = len(said)
+            for each in fronts:
+                end = begin + len(each.sentences)
+                self.corpus[each.way][place] = CorpusPart(
+                    each.front, floats(rows[begin:end]), each.decomposes
+                )
+                begin = end
+
     def statistics(self) -> list[list[list[FloatColumn | None]]]:
         """Return, for each way and metric, the statistics of the sentence of each segment."""
-        for place in range(len(self.spaces)):
-            said = [self.words[way][place] for way in self.task.ways]
-            self._score(place, [words for words in said if words is not None])
+        nothing: list[None] = [None] * len(self.ends)
         return [
             [
-                [
-                    None if words is None else known[words][number]
-                    for words, known in zip(self.words[way], self._stats, strict=True)
-                ]
-                for number in range(len(self.task.metrics))
+                list(of_metric)
+                for of_metric in zip(
+                    *(
+                        nothing if row is None else np.split(row, self.ends[:-1])
+                        for row in self.rows[way]
+                    ),
+                    strict=True,
+                )
             ]
             for way in self.task.ways
         ]
 
-    def _score(self, place: int, sentences: Sequence[tuple[str, ...]]) -> list[list[FloatColumn]]:
-        """Return the statistics of sentences under each metric; each sentence is scored once."""
-        known = self._stats[place]
-        fresh = [words for words in dict.fromkeys(sentences) if words not in known]
-        if fresh:
-            said = NBest.from_hypotheses(
-                map(Hypothesis, fresh), vocabulary=self.spaces[place].vocabulary
-            )
-            tables = [nbest_stats(each[place], said) for each in self.evaluators]
-            known |= {words: [*rows] for words, *rows in zip(fresh, *tables, strict=True)}
-        return [known[words] for words in sentences]
+
+def _front_of_one(rows: FloatColumn, engine: str) -> FrontCandidates:
+    """Return what a corpus oracle chooses from where there is no choice."""
+    return FrontCandidates((), rows, rows, 0, 0, engine)
+
+
+def _list_sentences(space: Space, sentences: Sequence[tuple[str, ...]]) -> NBest:
+    return NBest.from_hypotheses(map(Hypothesis, sentences), vocabulary=space.vocabulary)
 
 
 def _lists_of(spaces: Sequence[Space], nbest: int) -> list[NBest]:

@@ -50,6 +50,8 @@ class CurveTask:
     search: Search = SEARCH
     #: of ``at``: samples, drawn at random from all, as in :func:`decoding.best_of`
     random: bool = False
+    #: what MBR decides by among such samples, instead of the oracle
+    utility: Metric | None = None
 
     @property
     def points(self) -> tuple[float, ...]:
@@ -73,7 +75,7 @@ class CurveTask:
         rows: list[list[Any]]
         if self.random:
             expected = [
-                expected_stats(space, matching, self.at)
+                expected_stats(space, matching, self.at, self.utility)
                 for space, *matching in zip(spaces, first, *others, strict=True)
             ]
             rows = [

@@ -11,6 +11,7 @@ import numpy as np
 
 from decoding.corpus.outcomes import Segment
 from decoding.corpus.table import SumsLayout, Table, Totals
+from decoding.extraction.composition import compose_list
 from decoding.extraction.oracle_search import rank_oracles, search_oracles
 from decoding.extraction.results import OracleBatch
 from decoding.extraction.search import SEARCH, Search
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 #: what is counted of a segment
 COUNTS = ("results", "exact", "arcs", "decomposing", "unscored", "zeros")
 KINDS = ("oracle", "one_best")
+COMPOSED = "composed"
 #: what the summaries of other commands have
 _OTHERS = ("judged", "unweighted")
 
@@ -52,6 +54,9 @@ class OracleTask:
     worst : bool
         Look for the worst instead.
     search : Search
+    compose : bool
+        Also find the best that can be put together from the words of a list, see
+        :func:`decoding.extraction.composition.compose_list`.
 
     Examples
     --------
@@ -71,11 +76,12 @@ class OracleTask:
     worst: bool = False
     model_weight: float = 0.0
     search: Search = SEARCH
+    compose: bool = False
 
     @property
     def layout(self) -> SumsLayout:
         """What the sums are."""
-        return SumsLayout(self.metrics, COUNTS, KINDS)
+        return SumsLayout(self.metrics, COUNTS, (*KINDS, COMPOSED) if self.compose else KINDS)
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return the oracles of each segment, and what the model's own best scores."""
@@ -95,6 +101,11 @@ class OracleTask:
         for other in others:
             beside = [other[place] for place in segment.tolist()]
             rows.append(np.array(score_rows(beside, found.tokens)))
+        composed: list[list[Any]] = []
+        if self.compose:
+            networks = [compose_list(space) for space in spaces]
+            put = search_oracles(networks, first, self.search)
+            composed = [[put.stats, *(score_rows(other, put.tokens) for other in others)]]
         ranks = (np.arange(len(segment)) - best[segment] + 1).tolist()
         sums = self.layout.sums(
             len(spaces),
@@ -108,6 +119,7 @@ class OracleTask:
             ],
             [some[best] for some in rows],
             [own, *(score_rows(other, words) for other in others)],
+            *composed,
         )
         return Table(
             [each.id for each in segments],
@@ -116,6 +128,7 @@ class OracleTask:
                 **sentence_columns(found, self.metrics, rows),
                 "exact": found.exact,
                 "bound": lambda: [each.bound for each in found],
+                **({COMPOSED: [put.texts[at] for at in segment]} if self.compose else {}),
             },
             sizes=sizes,
             optional=["bound"],
@@ -126,6 +139,7 @@ class OracleTask:
                 ],
                 "one_best": words,
                 "references": references,
+                "metadata": lambda: [space.metadata for space in spaces],
                 # what a breakdown looks at, in the order of the kinds
                 "sentences": lambda: [
                     (found.tokens[at], said) for at, said in zip(best.tolist(), words, strict=True)

@@ -9,10 +9,10 @@ import numpy as np
 
 from decoding.corpus.outcomes import Segment
 from fstmetrics import Evaluator, Metric
-from fstmetrics.contract import for_segment
+from fstmetrics.contract import corpus_stats, for_segment, metric_abilities_of
 from fstmetrics.references import Reference
 from lattices.arrays import FloatColumn
-from lattices.spaces import Forest, NBest, Space
+from lattices.spaces import Forest, Lattice, NBest, Space
 
 if TYPE_CHECKING:
     from lattices.formats.references import References
@@ -38,7 +38,17 @@ def make_evaluators(
 def score_rows(
     evaluators: Sequence[Evaluator], sentences: Sequence[Sequence[str]]
 ) -> list[FloatColumn]:
-    """Return the statistics of a sentence of each segment."""
+    """Return the statistics of sentences, each by the evaluator of its segment.
+
+    In one pass where the metric has one: an oracle under one metric is scored under others, too.
+    """
+    if evaluators:
+        metric, references = evaluators[0].metric, [each.references for each in evaluators]
+        can = metric_abilities_of(metric)
+        # what is compiled of a lattice serves all sentences of its segment
+        whole = not any(isinstance(each, Lattice) for some in references for each in some)
+        if can.corpus_stats is not None and can.with_source is None and whole:
+            return list(corpus_stats(metric, sentences, references))
     return [evaluator.stats(words) for evaluator, words in zip(evaluators, sentences, strict=True)]
 
 
@@ -86,10 +96,13 @@ class Scored:
 
     def rows(self, sentences: Sequence[Sequence[str]]) -> list[list[FloatColumn | None]]:
         """Return, for each metric, the statistics of a sentence of each segment."""
-        found: list[list[FloatColumn | None]] = [[] for _ in self._metrics]
-        for words, evaluators in zip(sentences, self.evaluators, strict=True):
-            for place, rows in enumerate(found):
-                rows.append(None if evaluators is None else evaluators[place].stats(words))
+        pairs = zip(self.evaluators, sentences, strict=True)
+        some = [(known, words) for known, words in pairs if known is not None]
+        said = [words for _, words in some]
+        found = []
+        for number in range(len(self._metrics)):
+            rows = iter(score_rows([known[number] for known, _ in some], said))
+            found.append([None if known is None else next(rows) for known in self.evaluators])
         return found
 
     def rows_by(

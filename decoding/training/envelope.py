@@ -8,7 +8,7 @@ hypothesis, whatever the size of the space.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, vstack
 
 from decoding._native import SentenceNumbers, envelopes
 from fstmetrics import Evaluator, Metric
-from fstmetrics.contract import nbest_stats
+from fstmetrics.contract import abilities_of, nbest_stats
 from lattices.algorithms import sample_paths
 from lattices.algorithms.kbest import explain_too_many_edges
 from lattices.algorithms.paths import explain_no_path
@@ -33,6 +33,7 @@ from lattices.spaces.features import (
     weight_vector,
     widen_rows,
 )
+from lattices.vocabulary import Vocabulary
 
 # what may be wrong with a space
 _TOO_LARGE, _TOO_MANY_EDGES = 2, 3
@@ -191,6 +192,40 @@ def _read_only(array: Array) -> Array:
 
 #: paths from which the variation of features is told
 _DRAWN = 32
+#: values of features that are kept in one matrix; of more, so many at a time are put together anew
+#: for each line, from where the spaces have them: an Arrow file is mapped
+KEPT, AT_ONCE = 2**24, 2**20
+
+
+class NumberedWords(NamedTuple):
+    """What the words of spaces are to their evaluators, for all spaces at once."""
+
+    #: ``place << 32 | word`` of the words that have a number, ascending; and the numbers
+    key: Array
+    number: IntColumn
+    rows: tuple[Callable[[IntColumn, IntColumn], FloatColumn], ...]
+
+    @staticmethod
+    def of(judges: Sequence[tuple[Evaluator, Vocabulary]]) -> NumberedWords | None:
+        """Return the numbers; None if some evaluator has none."""
+        keys, numbers, rows = [], [], []
+        for place, (evaluator, vocabulary) in enumerate(judges):
+            made = abilities_of(evaluator).number_stats
+            stats = None if made is None else made(evaluator, vocabulary)
+            if stats is None:
+                return None
+            keys.append((place << 32) | stats.words.astype(np.int64))
+            numbers.append(stats.numbers)
+            rows.append(stats.rows)
+        return NumberedWords(np.concatenate(keys), ints(np.concatenate(numbers)), tuple(rows))
+
+    def translate(self, words: IntColumn, place: Array) -> IntColumn:
+        """Return the numbers of words of these places."""
+        if not len(self.key):
+            return ints(np.zeros(len(words)))
+        wanted = (place.astype(np.int64) << 32) | words
+        at = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
+        return ints(np.where(self.key[at] == wanted, self.number[at], 0))
 
 
 class SentenceStats:
@@ -201,6 +236,7 @@ class SentenceStats:
             (evaluator, space.vocabulary)
             for evaluator, space in zip(evaluators, spaces, strict=True)
         ]
+        self._by_number = NumberedWords.of(self._judges)
         self._forget()
 
     def _forget(self) -> None:
@@ -221,12 +257,13 @@ class SentenceStats:
             )
         )
 
-    def rows(self, found: Envelopes) -> FloatColumn:
-        """Return one row for each sentence of the envelopes of these spaces."""
-        number, fresh = self._numbers.number(found.count, found.words, found.word_offset)
+    def rows(self, found: Envelopes, first: int = 0) -> FloatColumn:
+        """Return one row for each sentence of the envelopes of the spaces from the first on."""
+        count = np.concatenate((np.zeros(first, np.int32), found.count))
+        number, fresh = self._numbers.number(count, found.words, found.word_offset)
         if len(fresh):
             try:
-                self._add(found, fresh)
+                self._add(found, count, fresh)
             except BaseException:
                 # the sentences have numbers already, but no rows
                 self._forget()
@@ -234,7 +271,7 @@ class SentenceStats:
         rows: FloatColumn = self._rows[number]
         return rows
 
-    def _add(self, found: Envelopes, fresh: IntColumn) -> None:
+    def _add(self, found: Envelopes, count: Array, fresh: IntColumn) -> None:
         """Compute the rows of sentences that are new, in their order."""
         end = self._known + len(fresh)
         if end > len(self._rows):
@@ -243,18 +280,27 @@ class SentenceStats:
             self._rows = more
         bounds = found.word_offset
         places, first = np.unique(
-            np.searchsorted(found.count, fresh, side="right") - 1, return_index=True
+            np.searchsorted(count, fresh, side="right") - 1, return_index=True
         )
-        for place, some in zip(places.tolist(), np.split(fresh, first[1:]), strict=True):
-            evaluator, vocabulary = self._judges[place]
-            sizes = bounds[some + 1] - bounds[some]
-            offset = np.concatenate(([0], np.cumsum(sizes)))
-            words = np.arange(offset[-1]) + np.repeat(bounds[some] - offset[:-1], sizes)
-            nbest = NBest(
-                vocabulary, ints(found.words[words]), ints(offset), floats(np.zeros(len(some)))
+        sizes = bounds[fresh + 1] - bounds[fresh]
+        offset = np.concatenate(([0], np.cumsum(sizes)))
+        words = found.words[np.arange(offset[-1]) + np.repeat(bounds[fresh] - offset[:-1], sizes)]
+        ends = [*first[1:].tolist(), len(fresh)]
+        if self._by_number is not None:
+            words = self._by_number.translate(
+                words, np.repeat(places, np.diff(offset[[*first.tolist(), len(fresh)]]))
             )
-            self._rows[self._known : self._known + len(some)] = nbest_stats(evaluator, nbest)
-            self._known += len(some)
+        for place, begin, end in zip(places.tolist(), first.tolist(), ends, strict=True):
+            own = ints(words[offset[begin] : offset[end]])
+            starts = ints(offset[begin : end + 1] - offset[begin])
+            if self._by_number is not None:
+                rows = self._by_number.rows[place](own, starts)
+            else:
+                evaluator, vocabulary = self._judges[place]
+                scores = floats(np.zeros(end - begin))
+                rows = nbest_stats(evaluator, NBest(vocabulary, own, starts, scores))
+            self._rows[self._known : self._known + end - begin] = rows
+            self._known += end - begin
 
 
 class Turns(NamedTuple):
@@ -359,9 +405,10 @@ class Variation:
 class EnvelopeCorpus(LineCorpus):
     """Spaces with their evaluators, made ready for many lines of weights.
 
-    The features of all spaces stand in one sparse matrix, so that a line costs one product; and
-    the statistics of a sentence are computed once, however often it is best. Lines are searched in
-    ``workers`` threads. ``names`` are more features than those of the spaces, if it is given.
+    The features of all spaces stand in one sparse matrix, so that a line costs one product (of
+    large corpora, in several that are not kept: see :data:`KEPT`); and the statistics of a sentence
+    are computed once, however often it is best. Lines are searched in ``workers`` threads.
+    ``names`` are more features than those of the spaces, if it is given.
 
     Examples
     --------
@@ -395,17 +442,19 @@ class EnvelopeCorpus(LineCorpus):
         if any(evaluator.metric != self.metric for evaluator in self.evaluators):
             raise OptionError("the evaluators of a corpus are all of one metric")
         self.names = feature_names_of(spaces) if names is None else tuple(names)
-        column = {name: place for place, name in enumerate(self.names)}
-        rows = [feature_rows(space) for space in spaces]
-        blocks = [
-            widen_rows(some, space.feature_names, column, some.shape[0])
-            for some, space in zip(rows, spaces, strict=True)
-        ]
-        self._offset = np.cumsum([0, *(block.shape[0] for block in blocks)]).tolist()
-        self._features = vstack(blocks, format="csr")
-        # sums in one order, however the spaces were read
-        self._features.sort_indices()
-        self._rows = WeightedRows(self.spaces, self._features, self._offset)
+        self._column = {name: place for place, name in enumerate(self.names)}
+        values = np.cumsum([0 if each.features is None else each.features.nnz for each in spaces])
+        self._keeps = bool(values[-1] <= KEPT)
+        # where those begin that are searched together
+        part = np.zeros(len(values)) if self._keeps else values // AT_ONCE
+        self._begin = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(spaces)]
+        self._kept: WeightedRows | None = None
+        if self._keeps:
+            self._kept = self._rows(0, len(spaces))
+        else:
+            # what is wrong with one is said at once
+            for space in spaces:
+                feature_rows(space)
         known: SentenceStats | None = None if earlier is None else earlier._stats
         if known is None or not known.serves(self.spaces, self.evaluators):
             known = SentenceStats(self.spaces, self.evaluators)
@@ -420,25 +469,58 @@ class EnvelopeCorpus(LineCorpus):
     def add_variation(self, found: Variation, places: Iterable[int]) -> None:
         """Add how much features vary in some of the spaces."""
         for place in places:
-            begin, end = self._offset[place : place + 2]
-            found.add(self.spaces[place], self._features[begin:end])
+            found.add(self.spaces[place], self._block(self.spaces[place]))
 
-    def envelopes(self, weights: Weights, direction: Weights) -> Envelopes:
-        """Return the envelopes of the spaces."""
-        return self._rows.envelopes(self.vector(weights), self.vector(direction), self._workers)
+    def _block(self, space: Space) -> FeatureMatrix:
+        """Return the features of a space in the columns of the corpus, sorted."""
+        rows = feature_rows(space)
+        block = widen_rows(rows, space.feature_names, self._column, rows.shape[0])
+        # sums in one order, however the spaces were read
+        if not block.has_sorted_indices:
+            block = block.copy()
+            block.sort_indices()
+        return block
+
+    def _rows(self, begin: int, end: int) -> WeightedRows:
+        """Put the features of some spaces together."""
+        spaces = self.spaces[begin:end]
+        blocks = [self._block(space) for space in spaces]
+        offset = np.cumsum([0, *(block.shape[0] for block in blocks)]).tolist()
+        return WeightedRows(spaces, vstack(blocks, format="csr"), offset)
+
+    def envelopes(self, weights: Weights, direction: Weights) -> Iterator[Envelopes]:
+        """Iterate over the envelopes of the spaces, of many at a time."""
+        sides = self.vector(weights), self.vector(direction)
+        for begin, end in pairwise(self._begin):
+            rows = self._kept or self._rows(begin, end)
+            yield rows.envelopes(*sides, self._workers)
 
     def changes(self, weights: Weights, direction: Weights) -> Changes:
-        found = self.envelopes(weights, direction)
-        table, step = self._stats.rows(found), found.left
+        found = [
+            self._changes_of(some, begin)
+            for begin, some in zip(self._begin, self.envelopes(weights, direction), strict=False)
+        ]
+        if len(found) == 1:
+            return found[0]
+        first, place, step, change = map(np.concatenate, zip(*found, strict=True))
+        return Changes(floats(first), place, floats(step), floats(change))
+
+    def _changes_of(self, found: Envelopes, begin: int) -> Changes:
+        """Return the changes of spaces from one on."""
+        table, step = self._stats.rows(found, begin), found.left
         first = np.isneginf(step)
         change = table[1:] - table[:-1]
         # neighbouring segments with equal statistics are merged
         real = np.flatnonzero(~first[1:] & change.any(axis=1))
-        place = (first.cumsum() - 1)[1:][real]
+        place = (first.cumsum() - 1)[1:][real] + begin
         return Changes(floats(table[first]), place, floats(step[1:][real]), floats(change[real]))
 
     def stats(self, weights: Weights) -> FloatColumn:
-        return self._stats.rows(self.envelopes(weights, np.zeros(len(self.names))))
+        found = self.envelopes(weights, np.zeros(len(self.names)))
+        rows = [
+            self._stats.rows(some, begin) for begin, some in zip(self._begin, found, strict=False)
+        ]
+        return floats(np.concatenate(rows))
 
 
 def feature_names_of(spaces: Iterable[Any]) -> tuple[str, ...]:

@@ -54,9 +54,11 @@ class CDER(MatchingMetric):
     (:func:`jump_distance`). Every word of the reference is accounted for once, those of the
     hypothesis any number of times or not at all: without that freedom the distance is NP-hard
     (Lopresti and Tomkins 1997). So words that are too many cost one jump, however many they are.
-    CDER is at most WER. Moses reports ``1 - CDER``.
+    CDER is at most WER. Moses reports ``1 - CDER`` with the same distances
+    (``tests/golden/test_comparators.py``).
 
-    Several references: the one that gives the lowest rate, the first of equals. Without reference
+    Several references: the one that gives the lowest rate, the first of equals; Moses takes the
+    last. Without reference
     words the rate is the number of jumps, at most 1. Costs O(|h| |r|).
 
     No machine: a jump may lead to any place of the hypothesis, so a state would have to know all

@@ -47,8 +47,9 @@ class LeBLEU(MatchingMetric):
     orders of which there are n-grams. Over a corpus match scores, n-grams and lengths are summed.
 
     These are the scores of the authors' program (``tests/golden/test_comparators.py``) but for
-    sentences of more than 250 words, of which it takes a sample of n-grams. Several references: the
-    best score, of each segment. Costs O(order^2 |h| |r|) edit distances. No machine.
+    sentences of more than 250 words, of which it takes a sample of n-grams, and for empty sentences
+    and repeated n-grams beside a short reference, where it fails. Several references: the best
+    score, of each segment. Costs O(order^2 |h| |r|) edit distances. No machine.
 
     Parameters
     ----------

@@ -12,10 +12,9 @@ import numpy as np
 
 from fstmetrics import pairs
 from fstmetrics._native import NGrams, bleu_scores, corpus_matches
-from fstmetrics.contract import SCORING, ClippedMatches, offers
+from fstmetrics.contract import SCORING, ClippedMatches, NumberStats, offers
 from fstmetrics.corpora import pair_segments
 from fstmetrics.external.tokenizers import NO_TOKENIZER, WORD_BY_WORD, check_tokenizer, tokenizer
-from fstmetrics.list_units import ListUnits
 from fstmetrics.references import (
     Reference,
     Tokens,
@@ -28,6 +27,7 @@ from lattices.arrays import FloatColumn, IntColumn, floats, ints
 from lattices.caching import cached_property
 from lattices.errors import OptionError
 from lattices.spaces import Lattice, NBest
+from lattices.vocabulary import Vocabulary
 
 UNIFORM = "uniform"
 LENGTHS = ("closest", "shortest", "average")
@@ -445,18 +445,22 @@ class BLEUEvaluator:
         Each distinct word of the list is looked up once; the n-grams are counted in one
         compiled pass.
         """
-        metric = self.metric
-        if metric.tokenize != NO_TOKENIZER:
-            sentences = [list(metric.units(nbest.tokens(entry))) for entry in range(len(nbest))]
-            units = ListUnits.of_sentences(sentences)
-        else:
-            units = ListUnits.of_words(nbest)
-            if metric.lowercase:
-                units = units.map(str.lower)
-            if metric.unit == "char":
-                units = units.characters(metric.spaces)
+        units = pairs.bleu_units(self.metric)(nbest)
         numbers = np.array(self._numbers(units.symbols), dtype=np.int32)
         return self._rows(ints(numbers[units.unit]), units.offset)
+
+    def number_stats(self, vocabulary: Vocabulary) -> NumberStats | None:
+        """Return how sentences of a vocabulary's numbers are counted, where units are words."""
+        metric = self.metric
+        if metric.tokenize != NO_TOKENIZER or metric.lowercase or metric.unit == "char":
+            return None
+        known = sorted(
+            (vocabulary.numbers[unit], number)
+            for unit, number in self.numbers.items()
+            if unit in vocabulary.numbers
+        )
+        words, numbers = np.array(known, np.int32).reshape(-1, 2).T
+        return NumberStats(ints(words), ints(numbers), self._rows)
 
     def _numbers(self, units: Iterable[str]) -> list[int]:
         get = self.numbers.get

@@ -13,6 +13,7 @@ import numpy as np
 
 from fstmetrics._native import tolerant_matches
 from fstmetrics.ngram.bleu import BLEU, BLEUEvaluator
+from fstmetrics.pairs import bleu_units
 from fstmetrics.references import Reference, Tokens, check_references
 from fstmetrics.signature import option
 from fstmetrics.similarity.affix import affix_distances
@@ -107,8 +108,6 @@ class TBLEU(BLEU):
 
     def plain_over(self, candidates: NBest, evidence: NBest) -> BLEU:
         """Return BLEU, where no word of the candidates is nearly one of the evidence."""
-        from fstmetrics.pairs import bleu_units  # few need it
-
         words, others = (bleu_units(self)(one).symbols for one in (candidates, evidence))
         if self.epsilon and _near(words, others, self.epsilon).any():
             return self
@@ -130,43 +129,43 @@ class TBLEUEvaluator(BLEUEvaluator):
         self._word_number = number
         self._word = ints(word)
         self._offset = ints(list(accumulate(map(len, self._sentences), initial=0)))
-        #: whether a word is near a word of the references, but not that word
+        #: what :meth:`_are_near` said of words
         self._near: dict[str, bool] = {}
 
     def stats(self, hypothesis: str | Sequence[str]) -> FloatColumn:
         """Return the statistics of one hypothesis."""
-        row: FloatColumn = self._make_tolerant([hypothesis], super().stats(hypothesis)[None])[0]
+        row = super().stats(hypothesis)
+        words = self.metric.units(hypothesis)
+        # without such words nothing is corrected
+        if self.epsilon and any(self._are_near(words)):
+            row = floats([*self._matches(words), *row[self.metric.order :]])
         return row
 
     def list_stats(self, nbest: NBest) -> FloatColumn:
         """Return one row of statistics for each entry of a list."""
-        sentences = [nbest.tokens(entry) for entry in range(len(nbest))]
-        return self._make_tolerant(sentences, super().list_stats(nbest))
-
-    def _make_tolerant(
-        self, sentences: Sequence[str | Sequence[str]], rows: FloatColumn
-    ) -> FloatColumn:
-        """Return BLEU's rows with the matches replaced by tolerant ones."""
-        if self.epsilon == 0:
+        rows = super().list_stats(nbest)
+        if not self.epsilon:
+            return rows
+        units = bleu_units(self.metric)(nbest)
+        near = np.flatnonzero(np.array(self._are_near(units.symbols), dtype=bool)[units.unit])
+        inexact = np.unique(np.searchsorted(units.offset, near, side="right") - 1)
+        if not len(inexact):
             return rows
         rows = rows.copy()
-        cut = [self.metric.units(sentence) for sentence in sentences]
-        self._look_up({*chain.from_iterable(cut)})
-        near = self._near
-        for row, words in zip(rows, cut, strict=True):
-            # without such words nothing is corrected
-            if any(near[word] for word in words):
-                row[: self.metric.order] = self._matches(words)
+        for place in inexact.tolist():
+            words = self.metric.units(nbest.tokens(place))
+            rows[place, : self.metric.order] = self._matches(words)
         return floats(rows)
 
-    def _look_up(self, words: set[str]) -> None:
-        """Find out of new words whether they are near a word of the references."""
-        new = [*(words - self._near.keys())]
+    def _are_near(self, words: Sequence[str]) -> list[bool]:
+        """Tell which words are near a word of the references, but not that word."""
+        new = [*({*words} - self._near.keys())]
         if new and self._word_number:
             near = _near(new, [*self._word_number], self.epsilon)
             self._near.update(zip(new, near.tolist(), strict=True))
         else:
             self._near.update(dict.fromkeys(new, False))
+        return [self._near[word] for word in words]
 
     def _matches(self, words: Tokens) -> FloatColumn:
         """Return the tolerant matches of each order."""

@@ -292,7 +292,7 @@ def _open_brackets(word: str) -> set[str]:
     return {kind for kind in ("<>[]", "()") if any(bracket in left for bracket in kind)}
 
 
-#: what a word is to its neighbours hangs on more than them where it begins or ends so
+#: a word that begins or ends like this is normalised by more than its direct neighbours
 _ALONE = re.compile(r"[%.$¢€£].*|.*[$¢€£]|'(?:s|t|d|m|ll|re|ve|all|am|ma)\W*|'\W*", re.IGNORECASE)
 _PERFECT = ("'d", "'s")
 _HALF = {"and", "a", "half"}

@@ -12,10 +12,11 @@ from fstmetrics.alignment.metric import Edit, Judgement, is_word_error
 from fstmetrics.alignment.rates import SCLITE
 from fstmetrics.contract import Evaluator, Metric, abilities_of, check_rows, compares_words
 from fstmetrics.normalisation.metric import Normalised
-from fstmetrics.references import Overlap, Reference, overlap
+from fstmetrics.references import Reference
 from fstmetrics.statistics.matched_pairs import matched_pairs, prefer_insertions
 from fstmetrics.statistics.resampling import sum_blocks
 from fstmetrics.statistics.significance import Comparison, Estimate, bootstrap
+from fstmetrics.vocabulary_warning import Overlap, overlap
 from lattices.arrays import FloatColumn
 from lattices.errors import Error, FormatError, OptionError
 from lattices.formats.references import References

@@ -22,6 +22,7 @@ from lattices.formats.streams import (
     files_of,
     is_compressed,
     open_input,
+    partition_fields,
 )
 from lattices.options import take_options
 from lattices.registry import Registry, list_missing
@@ -389,6 +390,7 @@ def parse_record(format: Format, record: Record, vocabulary: Vocabulary, **optio
         ValueError,
     ) as problem:
         raise record.error(str(problem) or type(problem).__name__) from problem
+    space = add_partition(space, record.path)
     if space.id:
         return space
     number = record.number
@@ -414,10 +416,22 @@ def parse_range(
         raise TypeError(f"format {chosen.name} is not read by position")
     options = take_options(chosen.options, options, f"format {chosen.name}")
     found = chosen.parse_range(os.fspath(path), start, stop, vocabulary, **options)
+    made = [each if isinstance(each, FormatError) else add_partition(each, path) for each in found]
     return [
         each if isinstance(each, FormatError) or each.id else each.replaced(id=str(number))
-        for number, each in enumerate(found, start=start)
+        for number, each in enumerate(made, start=start)
     ]
+
+
+def add_partition(space: Space, path: PathLike) -> Space:
+    """Return the space with what the folders ``KEY=VALUE`` of its file say, as metadata.
+
+    What the space says itself counts.
+    """
+    fields = partition_fields(os.fspath(path))
+    if not fields or all(key in space.metadata for key in fields):
+        return space
+    return space.replaced(metadata={**fields, **space.metadata})
 
 
 def read(

@@ -9,8 +9,9 @@ import re
 import stat
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from lattices.errors import FormatError, MissingDependencyError, OptionError
@@ -370,7 +371,8 @@ def display_name(path: PathLike) -> str:
 def files_of(path: PathLike) -> list[str]:
     """Return the path itself, or the visible regular files of a directory in sorted order.
 
-    Those of folders ``KEY=VALUE`` are among them: so datasets are partitioned.
+    Those of folders ``KEY=VALUE`` are among them: so datasets are partitioned. What the folders say
+    are fields of the segments, see :func:`partition_fields`.
     """
     text = os.fspath(path)
     if text == STANDARD:
@@ -387,10 +389,30 @@ def files_of(path: PathLike) -> list[str]:
 
 
 #: what a folder of a partitioned dataset is called, and what stands beside its files
-_PARTITION = re.compile(r"[A-Za-z_]\w*=")
+_PARTITION = re.compile(r"([A-Za-z_]\w*)=(.*)")
+#: the value of Hive for no value
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _BESIDE = ("_SUCCESS", "_metadata", "_common_metadata")
 #: what a dataset of Hugging Face has on disk beside its rows
 _SAVED = {"state.json", "dataset_info.json"}
+
+
+@lru_cache(maxsize=64)
+def partition_fields(path: str) -> Mapping[str, str]:
+    """Return what the folders ``KEY=VALUE`` of a path say.
+
+    Examples
+    --------
+    >>> dict(partition_fields("corpus/split=dev/genre=talks%20live/part-0.parquet"))
+    {'split': 'dev', 'genre': 'talks live'}
+    """
+    if "=" not in path:
+        return {}
+    from urllib.parse import unquote
+
+    found = map(_PARTITION.fullmatch, re.split(r"[/\\]", path)[:-1])
+    pairs = [each.groups() for each in found if each is not None]
+    return {key: unquote(value) for key, value in pairs if value != _NO_VALUE}
 
 
 def _folder_files(folder: str) -> list[str]:

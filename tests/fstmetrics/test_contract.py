@@ -14,7 +14,7 @@ from fstmetrics.contract import (
     nbest_stats,
     rounding_of,
 )
-from lattices import Hypothesis, NBest, OptionError
+from lattices import Hypothesis, NBest, OptionError, Vocabulary
 
 
 def test_corpus_scores_are_sums_over_sums():
@@ -45,10 +45,30 @@ def test_what_evaluators_can_do():
     lists = {"list_stats"}
     alignment = {"machine", "list_values", "rounded", "judge", "word_alignment"} | lists
     assert offered(WER().against(["a"])) == alignment
-    assert offered(BLEU().against(["a"])) == {"clipped_matches"} | lists
+    assert offered(BLEU().against(["a"])) == {"clipped_matches", "number_stats"} | lists
     normalised = {"machine", "judge", "rounded", "inner"} | lists
     assert offered(Normalised(WER(), "lower").against(["a"])) == normalised
     assert offered(Normalised(BLEU(), "lower").against(["a"])) == {"rounded", "inner"} | lists
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [(BLEU(), True), (BLEU(order=2, length="closest"), True), (BLEU(lowercase=True), False)],
+    ids=str,
+)
+def test_statistics_of_numbers_are_those_of_lists(metric, words):
+    vocabulary = Vocabulary(["the", "cat", "dog", "The"])
+    evaluator = metric.against(["the cat sat", "The cat the cat"])
+    stats = abilities_of(evaluator).number_stats(evaluator, vocabulary)
+    assert (stats is not None) == words
+    if stats is None:
+        return
+    label, offset = np.array([1, 2, 3, 1, 2, 1, 2, 4], np.int32), np.array([0, 3, 3, 8], np.int32)
+    own = dict(zip(stats.words.tolist(), stats.numbers.tolist(), strict=True))
+    assert sorted(own) == list(own)
+    numbers = np.array([own.get(each, 0) for each in label.tolist()], np.int32)
+    nbest = NBest(vocabulary, label, offset, np.zeros(3))
+    assert stats.rows(numbers, offset).tolist() == evaluator.list_stats(nbest).tolist()
 
 
 def test_a_subclass_that_changes_what_an_ability_rests_on_has_lost_it():

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from fstmetrics import CER, CHRF, GRR, METEOR, TER, WER, WRR, corpus_stats
 from fstmetrics._native import Corpus, alignment_rows, ngram_rows
 from fstmetrics.alignment.rates import SCLITE
 from fstmetrics.contract import segment_rows
+from fstmetrics.corpora import count_workers
 from fstmetrics.references import split_tokens
 from lattices import Hypothesis, NBest, OptionError
 from tests.strategies import sentences
@@ -101,3 +104,10 @@ def test_pairs_score_as_sentences_do(some, others):
         found = metric.pair_scores(candidates, evidence)
         expected = [[metric.against([other]).score(one) for one in some] for other in others]
         assert found.tolist() == expected
+
+
+def test_a_process_beside_others_takes_one_thread(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2})
+    assert count_workers() == 3
+    monkeypatch.setattr("multiprocessing.process._parent_process", object())
+    assert count_workers() == 1

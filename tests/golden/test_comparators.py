@@ -1,10 +1,15 @@
 """What other programs answer, for CDER, RIBES, CharacTER and LeBLEU.
 
-Each line of ``comparators.tsv``: the distance of the function ``computeCD`` of Moses'
-``CderScorer``; the score of the function ``kendall`` of RIBES.py 1.03.1; that of the package
-``cer`` 1.2.0 (CharacTER, cut at 1); that of the class of LeBLEU's ``lebleu.py`` with
-``-n 4 -t 0.4``, with a plain edit distance; hypothesis and reference. Only ``cer`` was run as it is
-distributed, of the others these functions alone.
+Each line of ``comparators.tsv``: the distance by Moses' ``mert/CderScorer.cpp`` (commit 00b8c6d7);
+the score by RIBES.py 1.03 (nttcslab-nlp/RIBES, commit 0f680289), with case; that of the package
+``cer`` 1.2.0 (CharacTER, cut at 1); that of LeBLEU's ``lebleu.py`` (Waino/LeBLEU, commit 09a6d546)
+with ``-n 4 -t 0.4``, ``-`` where it fails; hypothesis and reference. All are the programs' own
+files. LeBLEU's edit distances are rapidfuzz's, not those of the patched ``python-Levenshtein`` that
+it asks for, which needs Python 2; Moses' class was built without the rest of MERT.
+
+Over 4,443 outputs of WMT15 and Multi30k and 3,000 random pairs none of the three differed from
+ours where it answers: without reference words Moses and RIBES.py do not, without words, or with
+repeated n-grams and a short reference, LeBLEU does not.
 
 ``ribes-nltk.tsv``: the score of ``nltk.translate.ribes_score`` of NLTK 3.10.4, as distributed;
 hypothesis and reference. NLTK takes pairs to be in order only within runs of neighbouring words,
@@ -34,13 +39,15 @@ LINES = lines_of("comparators.tsv")
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: "|".join(line[4:]))
 def test_a_segment(line):
-    cder, ribes, character, lebleu = map(float, line[:4])
+    cder, ribes, character = map(float, line[:3])
     hypothesis, reference = line[4:]
     assert CDER().stats(hypothesis, [reference])[0] == cder
     assert RIBES().against([reference]).score(hypothesis) == pytest.approx(ribes, abs=1e-12)
     found = CharacTER().against([reference]).score(hypothesis)
     assert min(1.0, found) == pytest.approx(character, abs=1e-12)
-    assert LeBLEU().against([reference]).score(hypothesis) == pytest.approx(lebleu, abs=1e-12)
+    if line[3] != "-":
+        found = LeBLEU().against([reference]).score(hypothesis)
+        assert found == pytest.approx(float(line[3]), abs=1e-12)
 
 
 @pytest.mark.parametrize(("score", "hypothesis", "reference"), lines_of("ribes-nltk.tsv"))
@@ -84,9 +91,10 @@ def test_ribes_is_that_of_the_package(outputs):
 
 
 def test_a_corpus():
+    answered = [line for line in LINES if line[3] != "-"]
+    hypotheses, references = [line[4] for line in answered], [[line[5]] for line in answered]
+    # from lebleu.py, over all lines that it answers
+    assert corpus_score(LeBLEU(), hypotheses, references) == pytest.approx(0.6808336632909551)
     hypotheses, references = [line[4] for line in LINES], [[line[5]] for line in LINES]
-    # from the same run of lebleu.py, over all lines
-    assert corpus_score(LeBLEU(), hypotheses, references) == pytest.approx(0.6789954732409873)
     # RIBES.py prints the mean
-    mean = sum(float(line[1]) for line in LINES) / len(LINES)
-    assert corpus_score(RIBES(), hypotheses, references) == pytest.approx(mean, abs=1e-12)
+    assert corpus_score(RIBES(), hypotheses, references) == pytest.approx(0.457417, abs=5e-7)

@@ -156,12 +156,12 @@ def test_the_k_best_and_worst_are_sorted_and_complete(
     every: Iterable[Hypothesis] = (
         space.paths() if isinstance(space, Lattice) else space.derivations()
     )
-    worth: dict[tuple[str, ...], tuple[float, float]] = {}
+    objective: dict[tuple[str, ...], tuple[float, float]] = {}
     for each in every:
         value = sign * (evaluator.score(each.tokens) + weight * each.score)
         key = (round(value, 9), each.score)
-        worth[each.tokens] = max(worth.get(each.tokens, key), key)
-    wanted = sorted(worth.values(), reverse=True)[:k]
+        objective[each.tokens] = max(objective.get(each.tokens, key), key)
+    wanted = sorted(objective.values(), reverse=True)[:k]
     assert all(each.exact for each in found.sentences)
     tokens = [each.hypothesis.tokens for each in found.sentences]
     assert len(set(tokens)) == len(tokens) == len(wanted)

@@ -83,11 +83,11 @@ def test_the_k_best_are_sorted_and_complete(space, references, metric, k, weight
     with mock.patch.object(bleu_search, "QUICK", quick):
         (found,) = label_search([space], [evaluator], k, model_weight=weight)
     every = space.paths() if isinstance(space, Lattice) else space.derivations()
-    worth: dict[tuple[str, ...], float] = {}
+    objective: dict[tuple[str, ...], float] = {}
     for each in every:
         value = judge(metric, each.text, references) + weight * each.score
-        worth[each.tokens] = max(worth.get(each.tokens, value), value)
-    wanted = sorted(worth.values(), reverse=True)[:k]
+        objective[each.tokens] = max(objective.get(each.tokens, value), value)
+    wanted = sorted(objective.values(), reverse=True)[:k]
     assert all(each.exact for each in found.sentences)
     tokens = [each.hypothesis.tokens for each in found.sentences]
     assert len(set(tokens)) == len(tokens) == len(wanted)

@@ -70,8 +70,8 @@ def test_hope_is_the_best_sum_of_metric_and_model(forest, references, metric, mo
         for found in forest.derivations()
     )
     found = oracle(forest, evaluator, model_weight=model_weight)
-    worth = quality(metric, found.score) + model_weight * found.hypothesis.score
-    assert worth == pytest.approx(best, abs=1e-6)
+    objective = quality(metric, found.score) + model_weight * found.hypothesis.score
+    assert objective == pytest.approx(best, abs=1e-6)
 
 
 @settings(max_examples=examples(300))
@@ -259,10 +259,10 @@ def test_a_real_forest_with_several_references(shared_data):
     for metric in (GRR(), WRR(), WER()):
         evaluator = metric.against(references)
         found = oracle(forest, evaluator)
-        worth = quality(metric, found.score)
-        assert worth >= max(quality(metric, evaluator.score(each.tokens)) for each in some)
+        objective = quality(metric, found.score)
+        assert objective >= max(quality(metric, evaluator.score(each.tokens)) for each in some)
         alone = [oracle(forest, metric.against([each])).score for each in references]
-        assert worth == max(quality(metric, score) for score in alone)
+        assert objective == max(quality(metric, score) for score in alone)
 
 
 def test_a_large_forest_has_its_own_sentences(shared_data):

@@ -164,7 +164,7 @@ def test_oracles_of_forests(files: Path, name: str, forest: Forest, data: st.Dat
     assert oracle(forest, both).score == pytest.approx(
         highest(lowered.score(normalised(each, both.metric.normalise)) for each in expected)
     )
-    # the road of lattices, which shares nothing with that of forests
+    # the search of lattices, which shares nothing with that of forests
     assert oracle(to_lattice(forest), evaluator).score == pytest.approx(found.score)
 
 

@@ -111,11 +111,11 @@ def check_ranking(space, paths, references, metric, weight, k, worst):
     )
     assert all(each.exact for each in found)
     assert len({each.tokens for each in found}) == len(found) == min(k, len(wanted))
-    worth = [
+    objective = [
         soft_score(each.tokens, references, metric) + weight * each.hypothesis.score
         for each in found
     ]
-    assert worth == pytest.approx(wanted[: len(found)], abs=1e-7)
+    assert objective == pytest.approx(wanted[: len(found)], abs=1e-7)
 
 
 @settings(max_examples=100)

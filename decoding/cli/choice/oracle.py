@@ -100,6 +100,8 @@ OPTIONS = """\
     over all choices of K; lists only; with --metric exact it is pass@k
 @plot  draw that table
 --model-weight W: number = 0  search for metric + W * model score
+--compose  also the best sentence that can be put together from the words of an n-best list, aligned
+    as ROVER does: what is to be had by combining its entries; not with --corpus, --by or --worst
 --wildcard WORD: several  words that match any word, on either side, under wer, wrr and grr
 --write-spaces FILE  also write of each segment the lattice, forest or list of all its sentences
     that are best under the first metric, in the format of the file's name
@@ -128,7 +130,7 @@ def _check_curve(arguments: argparse.Namespace) -> None:
         if arguments.plot:
             arguments.parser.error("--plot draws the table of --at or --densities")
         return
-    others = [*_OF_SEGMENTS, "--corpus", "--summary", "--write-spaces", *_BREAKDOWN]
+    others = [*_OF_SEGMENTS, "--corpus", "--compose", "--summary", "--write-spaces", *_BREAKDOWN]
     # nothing is searched with --at: the k best of the model are scored
     _exclude(arguments, name, *others, *(_SEARCH if arguments.at else ()))
     check_plot(arguments)
@@ -176,6 +178,8 @@ def _search(arguments: argparse.Namespace) -> int:
     _check_curve(arguments)
     if arguments.corpus:
         _exclude(arguments, "--corpus", *_OF_SEGMENTS, *_BREAKDOWN)
+    if arguments.compose:
+        _exclude(arguments, "--compose", "--worst", "--corpus", *_BREAKDOWN)
     if arguments.write_spaces:
         _exclude(arguments, "--write-spaces", *_OF_SEGMENTS, "--corpus", *_BREAKDOWN)
     looks_into = _check_breakdown(arguments)
@@ -189,7 +193,7 @@ def _search(arguments: argparse.Namespace) -> int:
         return _write_curve(arguments, metrics, references, search)
     check_one_sentence(arguments)
     settings = {name: getattr(arguments, name) for name in ("k", "worst", "model_weight")}
-    task = OracleTask(metrics, references, **settings, search=search)
+    task = OracleTask(metrics, references, **settings, search=search, compose=arguments.compose)
     running: dict[str, Any] = {
         "stamp": stamp_of(arguments, task),
         "done": "searched",
@@ -221,7 +225,7 @@ def _search(arguments: argparse.Namespace) -> int:
 
         summary = write_results(
             arguments, task, writers, **running,
-            kept=("sentences", "references"), watch=breakdown.watch, conclude=conclude,
+            kept=("sentences", "references", "metadata"), watch=breakdown.watch, conclude=conclude,
         )  # fmt: skip
     elif arguments.write_spaces:
         from decoding.corpus.outcomes import Done
@@ -415,11 +419,16 @@ def _kinds(summary: dict[str, Any], metrics: Sequence[Metric]) -> dict[str, str]
             "oracle": oracle_heading(metrics, what="corpus oracle"),
             "bound": "bound",
         }
+    from decoding.tasks.oracle import COMPOSED
+
     worst = "worst" if summary["worst"] else ""
-    return {
+    shown = {
         "one_best": "1-best",
         "oracle": oracle_heading(metrics, summary["decomposes"], what=worst),
     }
+    if COMPOSED in summary:
+        shown[COMPOSED] = oracle_heading(metrics, what="composed oracle")
+    return shown
 
 
 def _which_oracles(summary: dict[str, Any]) -> list[str]:

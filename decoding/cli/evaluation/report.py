@@ -66,6 +66,8 @@ OPTIONS = """\
 --scale S: number  scale of the model scores before they become probabilities (default: 1, or that
     of --calibration)
 --at K,K,...: counts  sizes of lists in the curve of oracles (default: 1,2,5,10,20,50,100)
+--random  lists are samples: the curve is of what to expect among K of them, drawn at random, of the
+    oracle (pass@k under the metric exact) and of the MBR decision
 --densities D,D,...: densities  densities of lattices in it, in arcs a word (default:
     1,2,5,10,20,50,100,200)
 --by GROUP  also break errors down by groups of segments: speaker (the id up to the first - or _), a
@@ -83,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("--against is a file, not standard input")
     from decoding.cli.tables import headings
     from decoding.minimum_risk import METHODS
-    from decoding.report.audio import find_audio
+    from decoding.report.audio import check_audio, find_audio
     from decoding.report.page import write_page
     from decoding.report.sentences import divide
     from decoding.report.systems import SystemReport
@@ -99,6 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error(f"{len(arguments.names)} --names for {len(sources)} systems")
     if arguments.method != "auto":
         METHODS.get(arguments.method)
+    if arguments.audio:
+        check_audio(arguments.audio)
     group_of = grouping(arguments.by) if arguments.by else None
     calibration = open_calibration(arguments, calibrated=True)
     choices = None
@@ -177,6 +181,7 @@ def _outcomes(
         scale=arguments.scale,
         at=tuple(sorted(arguments.at or SIZES)),
         densities=tuple(sorted(arguments.densities or DENSITIES)),
+        random=arguments.random,
         matched=matched,
     )
     first = make_settler(references, arguments, required=True)

@@ -18,6 +18,7 @@ from decoding.corpus.outcomes import Done, Failure
 from fstmetrics.alignment.pra import pra
 from fstmetrics.statistics.breakdown import (
     LENGTH,
+    OTHERS,
     ErrorCount,
     GroupScores,
     frequent_errors,
@@ -62,13 +63,22 @@ class Details(NamedTuple):
         return found
 
 
-def details_of(systems: Sequence[System], by: str | None, top: int | None) -> list[Details]:
-    """Return the groups and the most frequent errors of each system."""
+def details_of(
+    systems: Sequence[System],
+    by: str | None,
+    top: int | None,
+    groups_of: Mapping[str, str] | None = None,
+) -> list[Details]:
+    """Return the groups and the most frequent errors of each system.
+
+    ``groups_of`` has the groups by id where segments have a field of that name.
+    """
     found = []
     for system in systems:
         groups = errors = None
         if by:
-            groups = scores_by_group(system, group_by(system, by))
+            group_of = groups_of.__getitem__ if groups_of else group_by(system, by)
+            groups = scores_by_group(system, group_of)
         if top:
             aligned = ((id, judgement.edits) for id, judgement in system.judgements())
             errors = frequent_errors(aligned, top)
@@ -251,6 +261,8 @@ class Breakdown:
     details: list[Details] = field(default_factory=list)
     _systems: list[System] = field(init=False)
     _group_of: Callable[[str], str] | None = field(init=False)
+    #: by id, what segments have in the field that groups are named by
+    _fields: dict[str, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the groups ready: what is wrong with them is said before the work."""
@@ -265,7 +277,9 @@ class Breakdown:
             if isinstance(outcome, Done):
                 references = outcome.result["references"]
                 id = outcome.id or str(outcome.position + 1)
-                if self._group_of is not None:
+                if self.by is not None and self.by in outcome.result["metadata"]:
+                    self._fields[id] = str(outcome.result["metadata"][self.by])
+                elif self._group_of is not None and not self._fields:
                     # one that has none is told before its line is written
                     self._group_of(id)
                 evaluators = [metric.against(references) for metric in self.metrics]
@@ -276,7 +290,10 @@ class Breakdown:
 
     def conclude(self, summary: dict[str, Any]) -> dict[str, Any]:
         """Return the summary with what was found."""
-        self.details = details_of(self._systems, self.by, self.top)
+        groups = dict.fromkeys(self._systems[0].sentences, OTHERS) | self._fields
+        self.details = details_of(
+            self._systems, self.by, self.top, groups if self._fields else None
+        )
         contents = {
             kind: found.content() for kind, found in zip(self.kinds, self.details, strict=True)
         }

@@ -10,11 +10,12 @@ function ticks(low, high, count) {
   return found.map((value) => ({ value, text: value.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9))) }));
 }
 
-/** Curves over a logarithmic axis; each has a name, a class and points [x, y]; levels are dashed. */
+/** Curves over a logarithmic axis; each has a name, a kind, points [x, y], and bands [x, low, high] or none; levels are dashed. */
 function lineChart({ curves, levels, across, metric, label }) {
   const width = 520, height = 260, left = 52, right = 96, top = 12, bottom = 40;
   const points = curves.flatMap((curve) => curve.points);
-  const xs = points.map(([x]) => x), ys = [...points.map(([, y]) => y), ...levels.map(({ at }) => at)];
+  const xs = points.map(([x]) => x), bands = curves.flatMap((curve) => curve.bands ?? []);
+  const ys = [...points.map(([, y]) => y), ...bands.flatMap(([, one, other]) => [one, other]), ...levels.map(({ at }) => at)];
   const low = Math.min(...ys), high = Math.max(...ys), pad = (high - low || 1) * 0.08;
   const [first, last] = [Math.log(Math.min(...xs)), Math.log(Math.max(...xs))];
   const x = (value) => left + ((Math.log(value) - first) / (last - first || 1)) * (width - left - right);
@@ -39,13 +40,18 @@ function lineChart({ curves, levels, across, metric, label }) {
     placeLabel(at, name, kind);
     return s("line", { class: `level ${kind}`, x1: left, x2: width - right, y1: y(at), y2: y(at) });
   });
-  curves.forEach((curve, number) => {
+  for (const { kind, bands: band } of curves.filter((curve) => curve.bands)) {
+    const edge = [...band.map(([at, one]) => [at, one]), ...band.map(([at, , other]) => [at, other]).reverse()];
+    lines.push(s("polygon", { class: `band ${kind}`, points: edge.map(([at, value]) => `${x(at)},${y(value)}`).join(" ") }));
+  }
+  curves.forEach((curve) => {
+    const { kind, number } = curve;
     const path = curve.points.map(([at, value], place) => `${place ? "L" : "M"}${x(at)} ${y(value)}`).join("");
-    lines.push(s("path", { class: `curve oracle system-${number}`, d: path }));
+    lines.push(s("path", { class: `curve ${kind} system-${Math.min(number, 1)}`, d: path }));
     for (const [at, value] of curve.points)
-      lines.push(s("circle", { class: `point oracle system-${number}`, cx: x(at), cy: y(value), r: 3.5 },
+      lines.push(s("circle", { class: `point ${kind} system-${Math.min(number, 1)}`, cx: x(at), cy: y(value), r: 3.5 },
         s("title", null, `${curve.name}: ${scoreText(value, metric)} at ${Math.round(10 * at) / 10}`)));
-    placeLabel(curve.points.at(-1)[1], curve.name, "oracle", x(curve.points.at(-1)[0]));
+    placeLabel(curve.points.at(-1)[1], curve.name, kind, x(curve.points.at(-1)[0]));
   });
   labels.sort((one, other) => one.y - other.y);
   for (let place = 1; place < labels.length; place++)
@@ -54,7 +60,7 @@ function lineChart({ curves, levels, across, metric, label }) {
     axis,
     s("text", { class: "axis", x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, across),
     lines,
-    labels.map((each) => s("text", { class: `end ${each.kind}`, x: each.x, y: each.y }, each.text.length > 15 ? `${each.text.slice(0, 14)}…` : each.text, s("title", null, each.text))));
+    labels.map((each) => s("text", { class: `end ${each.kind}`, x: each.x, y: each.y }, each.text.length > 15 ? [`${each.text.slice(0, 14)}…`, s("title", null, each.text)] : each.text)));
 }
 
 /** A score and its interval, on the axis of a table. */

@@ -84,13 +84,13 @@ class Segments {
 
   reference(row) {
     const [system, place] = this.first(row);
-    return this.indexes[system].references[place];
+    return this.indexes[system].texts[2 * place];
   }
 
   /** What a system says, of several kinds of sentences the first. */
   text(system, row) {
     const place = this.place(system, row);
-    return place < 0 ? null : this.indexes[system].texts[place];
+    return place < 0 ? null : this.indexes[system].texts[2 * place + 1];
   }
 
   words(row) {

@@ -96,7 +96,7 @@ function showCurves(report) {
   const cards = [];
   if (systems.some(({ curves }) => curves.length)) {
     const place = h("div", null);
-    const draw = (metric) => place.replaceChildren(...["at", "densities"].flatMap((kind) => curveCharts(report, kind, metric)));
+    const draw = (metric) => place.replaceChildren(...CURVES.flatMap((curves) => curveCharts(report, curves, metric)));
     draw(0);
     cards.push(h("div", { class: "card" }, h("div", { class: "card-head" }, h("h3", null, "Oracle in larger parts of the search space"),
       metrics.length > 1 && choice("Metric", metrics.map(({ label }, number) => [number, label]), 0, draw)), place));
@@ -143,21 +143,32 @@ function showChoices({ choices }) {
       "Below a score its difference from the 1-best and a p-value; ✓ better and ✗ worse with p < 0.05, ≈ no significant difference.")));
 }
 
-/** The curves of one kind, of all systems that have it. */
-function curveCharts({ systems, metrics, kinds }, kind, metric) {
-  const known = systems.map((system) => ({ system, curve: system.curves.find((each) => each.kind === kind) })).filter(({ curve }) => curve);
+/** What curves are of: their kinds, what stands below the axis, and in words. */
+const CURVES = [
+  [["at"], "best sentences of the model", "The oracle among the k best sentences of the model."],
+  [["random", "decisions"], "samples", "What to expect among k samples, drawn at random: of the oracle, and of the MBR decision."],
+  [["densities"], "arcs for each word of the 1-best", "The oracle of lattices that are pruned to so many arcs."],
+];
+
+/** The curves of some kinds, of all systems that have them. */
+function curveCharts({ systems, metrics, kinds, resampling }, [some, across, words], metric) {
+  const known = systems.flatMap((system, number) => some.flatMap((kind) =>
+    system.curves.filter((curve) => curve.kind === kind).map((curve) => ({ system, number, curve }))));
   if (!known.length) return [];
-  const curves = known.map(({ system, curve }) => ({
-    name: known.length > 1 ? system.name : metrics.length > 1 ? `${metrics[0].label} oracle` : "oracle",
-    points: curve.sizes.map((size, at) => [size, curve.scores[metric][at]]),
+  const owners = new Set(known.map(({ number }) => number));
+  const best = metrics.length > 1 ? `${metrics[0].label} oracle` : "oracle";
+  const curves = known.map(({ system, number, curve: { kind, sizes, scores, intervals } }) => ({
+    name: [owners.size > 1 && system.name, (owners.size === 1 || some.length > 1) && (kind === "decisions" ? kinds.mbr : best)].filter(Boolean).join(" "),
+    kind: kind === "decisions" ? "mbr" : "oracle", number,
+    points: sizes.map((size, at) => [size, scores[metric][at]]),
+    bands: intervals && sizes.map((size, at) => [size, ...intervals[metric][at]]),
   }));
-  const levels = known.length > 1 ? [] : ["one_best", "mbr"].filter((each) => known[0].system.scores[each]?.[metric])
+  const levels = owners.size > 1 || some.length > 1 ? [] : ["one_best", "mbr"].filter((each) => known[0].system.scores[each]?.[metric])
     .map((each) => ({ at: known[0].system.scores[each][metric].score, name: kinds[each], kind: each }));
-  const across = kind === "at" ? "best sentences of the model" : "arcs for each word of the 1-best";
   return [
-    lineChart({ curves, levels, across, metric: metrics[metric], label: `${metrics[metric].label} of the oracle by ${across}` }),
-    h("p", { class: "hint" }, kind === "at" ? "The oracle among the k best sentences of the model." :
-      "The oracle of lattices that are pruned to so many arcs.",
-    metric > 0 && ` Oracles under ${metrics[0].label}, scored by ${metrics[metric].label}.`),
+    lineChart({ curves, levels, across, metric: metrics[metric], label: `${metrics[metric].label} by ${across}` }),
+    h("p", { class: "hint" }, words,
+      metric > 0 && ` Chosen under ${metrics[0].label}, scored by ${metrics[metric].label}.`,
+      known.some(({ curve }) => curve.intervals) && ` Bands are ${100 * resampling.level} % intervals.`),
   ];
 }

@@ -13,6 +13,10 @@ where ``r_i(w)`` is the most times that a reference has the n-gram, and r the su
 lengths, of several the one nearest to the expected length. Nothing is
 smoothed, so the gradient is one-sided where two sides of a minimum meet.
 
+Travatar clips the n-grams of each sentence of a list in place of their expected counts; where no
+sentence exceeds a limit both are the same (``tests/golden/test_xbleu.py``). cicada's, over forests,
+clips as above, but rounds both minima off within a thousandth.
+
 Each lattice is unfolded once, so that a state knows which n-grams of the references can go on
 there; then an evaluation is a pass for expectations, and a pass for the gradient of the linear
 function of counts that BLEU is near them. Cost: O(unfolded arcs) for each.

@@ -41,10 +41,14 @@ class References:
     """
 
     def __init__(
-        self, files: Sequence[ReferenceFile], layout: str, option: str = "format="
+        self,
+        files: Sequence[ReferenceFile],
+        layout: str,
+        option: str = "format=",
+        variants: bool = False,
     ) -> None:
         self._files = tuple(files)
-        self._option = option
+        self._option, self._variants = option, variants
         self.guessed = layout == "auto"
         self._tables: list[ReferenceTable] = []
         self._layouts: tuple[str, ...] = (layout,) * len(self._files)
@@ -184,7 +188,9 @@ class References:
                     f"{len(self)} lines, and no reference for segment {position + 1} ({id!r})",
                     self._files[0].path,
                 )
-            return tuple(file.lines[position] for file in self._files)
+            return tuple(
+                self._take_variants(file.lines[position], id, file) for file in self._files
+            )
         found: list[str | Lattice] = []
         for file, table, layout in zip(self._files, self._tables, self._layouts, strict=True):
             if id in table.excluded:
@@ -197,8 +203,24 @@ class References:
                     file.path,
                 )
             entry = table.entries[id]
-            found.append(entry if isinstance(entry, str) else entry.lattice(id))
+            found.append(
+                self._take_variants(entry, id, file)
+                if isinstance(entry, str)
+                else entry.lattice(id)
+            )
         return tuple(found)
+
+    def _take_variants(self, text: str, id: str, file: ReferenceFile) -> str | Lattice:
+        """Return a reference; one with variants is a lattice."""
+        if not self._variants or "|" not in text:
+            return text
+        from lattices.formats.references.nist import parse_variants
+
+        try:
+            found = parse_variants(text)
+        except ValueError as problem:
+            raise FormatError(f"the reference has {problem}", file.path) from None
+        return found if isinstance(found, str) else found.lattice(id)
 
     def finish(self, segments: int) -> None:
         """Check that plain files had a line for each segment and none left over."""
@@ -212,6 +234,7 @@ def read_references(
     *,
     format: str = "auto",
     id_template: str | None = None,
+    variants: bool = False,
     option: str = "format=",
 ) -> References:
     """Read the references of a set of segments, one from each file.
@@ -233,6 +256,8 @@ def read_references(
     id_template : str, optional
         How ids are made of the fields of trn, ctm or stm, such as ``{file}-{channel}``; see
         :mod:`lattices.formats.references.nist`.
+    variants : bool
+        ``[Anne|Ann]`` in a reference stands for either, ``[um|]`` for a word or none: a lattice.
     option : str
         How messages call ``format``, such as ``--refs-format``.
 
@@ -266,7 +291,7 @@ def read_references(
                 f"{len(file.lines)} lines, but {len(by_lines[0].lines)} in {by_lines[0].path}",
                 file.path,
             )
-    references = References(files, format, option)
+    references = References(files, format, option, variants)
     if ids is not None:
         references.decide(ids)
     return references

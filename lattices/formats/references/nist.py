@@ -28,7 +28,7 @@ text however many sentences it has.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -76,11 +76,15 @@ class Transcriber:
 
     def word(self, word: str) -> None:
         """Add a word, one that may be left out if it is in parentheses."""
-        after = self._next()
         if len(word) > 2 and word[0] == "(" and word[-1] == ")":
             self._branches = True
-            self._arcs.append((self._here, after, ""))
+            self._arcs.append((self._here, self._states, ""))
             word = word[1:-1]
+        self.plain_word(word)
+
+    def plain_word(self, word: str) -> None:
+        """Add a word as it is."""
+        after = self._next()
         self._arcs.append((self._here, after, word))
         self._here = after
 
@@ -131,6 +135,52 @@ class Transcriber:
         if self._branches:
             return TranscriptAlternatives(tuple(self._arcs), self._states)
         return " ".join([word for _, _, word in self._arcs])
+
+
+_VARIANTS = re.compile(r"(?<!\S)\[([^\[\]]*\|[^\[\]]*)\](?!\S)")
+_NO_VARIANTS = re.compile(r"\S*\[[^\]]*\|\S*")
+
+
+def parse_variants(text: str) -> Transcript:
+    """Return a text in which ``[Anne|Ann]`` stands for either, ``[um|]`` for a word or none.
+
+    Brackets without a ``|`` are words, as ``[noise]``.
+
+    Examples
+    --------
+    >>> alternatives = parse_variants("[Anne|Ann] is [going to|gonna] walk")
+    >>> sorted(path.text for path in alternatives.lattice("").paths())[:2]
+    ['Ann is going to walk', 'Ann is gonna walk']
+    """
+    parts: list[str | list[str]] = []
+    # texts and variants take turns
+    for place, piece in enumerate(_VARIANTS.split(text)):
+        if place % 2:
+            parts.append(piece.split("|"))
+        elif wrong := _NO_VARIANTS.search(piece):
+            raise ValueError(f"{wrong[0]!r}: variants stand between blanks, and hold no others")
+        else:
+            parts.append(piece)
+    return join_variants(parts)
+
+
+def join_variants(parts: Iterable[str | Sequence[str]]) -> Transcript:
+    """Return the transcript of texts, and of lists of texts of which any may stand there."""
+    transcriber = Transcriber()
+    for part in parts:
+        variants = [part] if isinstance(part, str) else [*part]
+        if not variants or not all(isinstance(each, str) for each in variants):
+            raise ValueError(f"{part!r:.60}, expected a text, or a list of texts")
+        if len(variants) > 1:
+            transcriber.begin()
+        for number, variant in enumerate(variants):
+            if number:
+                transcriber.alternative()
+            for word in split_words(variant):
+                transcriber.plain_word(word)
+        if len(variants) > 1:
+            transcriber.end()
+    return transcriber.result()
 
 
 IGNORED = "ignore_time_segment_in_scoring"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from decoding.cli.main import main
 from tests.decoding.cli.commandline import CAT, command, lattice_line, words
 
 run = command()
@@ -274,3 +275,17 @@ def test_references_by_their_long_name(tmp_path: Path, capsys: pytest.CaptureFix
     file.write_text(lattice_line("x", CAT, references=["the cat"]))
     assert run("oracle", file, "--metric", "wer") == 0
     assert capsys.readouterr().out == "x\t0.0\tthe cat\n"
+
+
+def test_variants_in_brackets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words(tmp_path / "refs", "u1 [Anne|Ann] is [going to|gonna] walk", "u2 [um|] no [noise]")
+    words(tmp_path / "hyp", "u1 Ann is gonna run", "u2 no [noise]")
+    command = ["score", str(tmp_path / "hyp"), "--refs", str(tmp_path / "refs"), "--metric", "wer"]
+    assert main([*command, "--refs-variants"]) == 0
+    assert "%WER 16.67 [ 1 / 6, 0 ins, 0 del, 1 sub ]" in capsys.readouterr().out
+    assert main(command) == 0
+    assert "%WER 16.67" not in capsys.readouterr().out
+    words(tmp_path / "refs", "u1 [Anne|Ann], is", "u2 no")
+    assert main([*command, "--refs-variants"]) == 1
+    problem = "segment 'u1': the reference has '[Anne|Ann],': variants stand between blanks"
+    assert problem in capsys.readouterr().err

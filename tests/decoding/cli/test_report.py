@@ -114,6 +114,9 @@ def test_references_by_line_serve_both_systems(tmp_path: Path) -> None:
         (["--by", "("], "regular"),
         (["--against", "missing.jsonl"], "missing.jsonl"),
         (["--metric", "nothing"], "nothing"),
+        (["--audio", "nowhere"], "expected a folder, or a template"),
+        (["--audio", "."], "no file is named as a segment is"),
+        (["--calibration", "c.json", "--scale", "2"], "it and --scale exclude one another"),
     ],
 )
 def test_refused_before_anything_is_written(

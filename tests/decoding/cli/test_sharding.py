@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -236,3 +237,25 @@ def test_partitions_of_a_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[s
     memory = fsspec.filesystem("memory")
     memory.put(str(folder), "/partitioned", recursive=True)
     assert len([*lattices.read("memory://partitioned")]) == 10
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_partitions_say_is_a_field_of_the_segments(
+    workers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = lattices.to_arrow(lattices.read(cats(tmp_path / "cats.jsonl", 3)))
+    # pyarrow quotes the blank
+    table = table.append_column("split", pa.array(["dev", "test a", "dev"]))
+    folder, summary = tmp_path / "corpus", tmp_path / "summary.json"
+    parquet.write_to_dataset(table, folder, partition_cols=["split"])
+    assert main(["convert", str(folder), "-o", str(tmp_path / "all.jsonl")]) == 0
+    fields = {each.id: each.metadata for each in lattices.read(tmp_path / "all.jsonl")}
+    assert fields == {"s0": {"split": "dev"}, "s1": {"split": "test a"}, "s2": {"split": "dev"}}
+    for source in (folder, tmp_path / "all.jsonl", folder / "split=dev"):
+        out = ["-o", str(tmp_path / "out.tsv"), "--summary", str(summary), "--workers", workers]
+        assert main(["oracle", str(source), "--metric", "wer", "--by", "split", *out]) == 0
+        groups = json.loads(summary.read_text())["breakdown"]["oracle"]["groups"]
+        found = {each["group"]: each["segments"] for each in groups}
+        assert found == ({"dev": 2} if source.name == "split=dev" else {"dev": 2, "test a": 1})

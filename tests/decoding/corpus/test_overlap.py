@@ -11,7 +11,7 @@ import pytest
 from decoding import OracleTask, oracles, run
 from decoding.cli.main import main
 from fstmetrics import BLEU, CER, WER
-from fstmetrics.references import VocabularyWarning
+from fstmetrics.vocabulary_warning import VocabularyWarning
 from lattices import Lattice
 from tests.decoding.cli.commandline import lattice_line
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from itertools import combinations
 from pathlib import Path
 
@@ -36,6 +37,34 @@ def test_every_subset_counts_once(metric, samples, text):
         assert point.samples == len(samples)
         assert sign * point.score == pytest.approx(np.mean(scores), abs=1e-9)
         assert point.deviation == pytest.approx(np.std(scores), abs=1e-6)
+
+
+@settings(max_examples=25)
+@given(samples=small_lists(max_size=5), text=st.sampled_from(["a", "a b", "b b a"]))
+def test_decisions_of_every_subset(samples, text):
+    """By one utility after the other: what has the lowest expected WER, and how wrong that is."""
+    evaluator, words = WER().against([text]), [each.tokens for each in samples]
+    for point in best_of(samples, evaluator, range(1, len(words) + 2), utility=WER()):
+        scores = []
+        for some in combinations(range(len(words)), min(point.k, len(words))):
+            risks = [
+                round(sum(WER().against([words[e]]).score(words[c]) for e in some), 9) for c in some
+            ]
+            scores.append(evaluator.score(words[some[risks.index(min(risks))]]))
+        assert point.score == pytest.approx(np.mean(scores), abs=1e-9)
+        assert point.deviation == pytest.approx(np.std(scores), abs=1e-6)
+
+
+def test_many_subsets_are_drawn():
+    """Of 30 samples, 12 of which are right: the vote of three, in closed form."""
+    samples = from_hypotheses(["x"] * 12 + [f"y{n}" for n in range(18)])
+    evaluator = Exact().against(["x"])
+    (three,) = best_of(samples, evaluator, [3], utility=Exact())
+    # two or three that agree, or one that comes first
+    ways = [math.comb(12, k) * math.comb(18, 3 - k) / math.comb(30, 3) for k in range(4)]
+    assert three.score == pytest.approx(ways[1] + ways[2] + ways[3], abs=0.1)
+    (again,) = best_of(samples, evaluator, [3], utility=Exact())
+    assert three.score == again.score
 
 
 def test_the_order_and_the_scores_of_the_list_do_not_matter():

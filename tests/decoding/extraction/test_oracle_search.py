@@ -135,7 +135,7 @@ class OwnGRR(GRR):
         return super().score(stats)
 
 
-@pytest.mark.filterwarnings("ignore::fstmetrics.references.VocabularyWarning")
+@pytest.mark.filterwarnings("ignore::fstmetrics.vocabulary_warning.VocabularyWarning")
 @settings(max_examples=examples(200))
 @given(
     st.lists(small_lattices(exact=True, features=True), min_size=1, max_size=4),

@@ -53,15 +53,15 @@ def bleu(words: Words, counts: dict[Words, float], order: int) -> float:
 )
 def test_the_best_of_all_sentences(space: Lattice | Forest, order: int, scale: float) -> None:
     counts = expected_counts([space], [1.0], order, scale)
-    worth = {path.tokens: bleu(path.tokens, counts, order) for path in every_path(space)}
-    found = mbr_kbest(space, scale=scale, k=len(worth) + 1, method=FastConsensus(order=order))
+    objective = {path.tokens: bleu(path.tokens, counts, order) for path in every_path(space)}
+    found = mbr_kbest(space, scale=scale, k=len(objective) + 1, method=FastConsensus(order=order))
     assert [each.expected for each in found] == pytest.approx(
-        sorted(worth.values(), reverse=True), abs=1e-7
+        sorted(objective.values(), reverse=True), abs=1e-7
     )
     for each in found:
-        assert each.expected == pytest.approx(worth[each.tokens], abs=1e-7)
+        assert each.expected == pytest.approx(objective[each.tokens], abs=1e-7)
         assert each.hypothesis == space.hypothesis(each.hypothesis.arcs)
-        assert (each.method, each.candidates, each.evidence) == ("consensus", len(worth), -1)
+        assert (each.method, each.candidates, each.evidence) == ("consensus", len(objective), -1)
     assert mbr(space, scale=scale, method=FastConsensus(order=order)) == found[0]
     short = mbr_kbest(space, scale=scale, k=2, method=FastConsensus(order=order))
     assert [each.expected for each in short] == [each.expected for each in found[:2]]
@@ -72,15 +72,15 @@ def test_the_best_of_all_sentences(space: Lattice | Forest, order: int, scale: f
 def test_several_systems(one: Lattice, other: Forest, weight: float) -> None:
     systems, weights = [one, other], [weight, 1.0]
     counts = expected_counts(systems, weights, 4, 1.0)
-    worth = {
+    objective = {
         path.tokens: bleu(path.tokens, counts, 4)
         for system in systems
         for path in every_path(system)
     }
     found = mbr(systems, system_weights=weights, method="consensus")
-    assert found.expected == pytest.approx(max(worth.values()), abs=1e-7)
+    assert found.expected == pytest.approx(max(objective.values()), abs=1e-7)
     listed = mbr(
-        NBest.from_hypotheses(map(Hypothesis, worth)),
+        NBest.from_hypotheses(map(Hypothesis, objective)),
         evidence=systems,
         system_weights=weights,
         method="consensus",

@@ -13,11 +13,12 @@ from sacrebleu.metrics import BLEU as SacreBLEU
 from decoding import ExactRisk, mbr
 from decoding.minimum_risk.evidence import Evidence
 from decoding.minimum_risk.exact import expected_metric
+from decoding.reranking import draw
 from fstmetrics import BLEU, CER, GRR, TBLEU, WER, WRR, AffixSimilarity
 from fstmetrics.alignment.metric import AlignmentMetric
 from lattices import Forest, Hypothesis, Lattice, NBest, Vocabulary, best, to_lattice
 from lattices.arrays import floats, ints
-from lattices.errors import OptionError, SpaceError
+from lattices.errors import OptionError, SpaceError, TooLargeError
 from lattices.intersection.automata import make_explicit
 from lattices.intersection.expectations import alignment_set, list_graph
 from lattices.intersection.rows import RowMachine
@@ -335,3 +336,21 @@ def test_the_graph_of_many_sentences_has_each_prefix_once() -> None:
     ending = graph.length == 20
     assert np.array_equal(graph.stop, ending.astype(float))
     assert ending.sum() == len({tuple(row) for row in words.tolist()})
+
+
+@pytest.mark.parametrize("metric", [WER(), GRR(n=2)], ids=str)
+def test_sentences_are_scored_one_by_one_where_rows_take_too_much(metric):
+    arcs = [(at, at + 1, word, 0.0) for at in range(12) for word in "abc"]
+    lattice = Lattice.from_arcs(arcs, finals=[12])
+    said = " ".join("abcabcabcabc")
+    found = expected_metric(lattice, metric, [said], memory=500, samples=40)
+    drawn = draw(lattice, 40, 0, 1.0)
+    scores = [metric.against([drawn.tokens(at)]).score(said) for at in range(40)]
+    assert found.expected[0] == pytest.approx(np.mean(scores))
+    assert found.deviation[0] == pytest.approx(np.std(scores))
+    assert (found.exact.tolist(), found.evidence) == ([False], 40)
+    # the same where there is room for rows, of the same sentences
+    rows = expected_metric(lattice, metric, [said], budget=1, samples=40)
+    assert rows.expected[0] == pytest.approx(found.expected[0])
+    with pytest.raises(TooLargeError, match=r"evidence take \d.* more than 500 bytes of memory"):
+        expected_metric(lattice, metric, [said], memory=500, samples=40, normalised=False)

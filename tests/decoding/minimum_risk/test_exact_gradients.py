@@ -34,12 +34,12 @@ def listed(
     mean = float(part @ value)
     arcs, ends = np.zeros(lattice.num_arcs), np.zeros(lattice.num_states)
     passed = np.zeros(lattice.num_arcs)
-    for path, share, worth in zip(paths, part, value, strict=True):
+    for path, share, objective in zip(paths, part, value, strict=True):
         for arc in path.arcs:
-            arcs[arc] += scale * share * (worth - mean)
+            arcs[arc] += scale * share * (objective - mean)
             passed[arc] += share
         end = lattice.dst[path.arcs[-1]] if path.arcs else lattice.start
-        ends[end] += scale * share * (worth - mean)
+        ends[end] += scale * share * (objective - mean)
     return total, mean, float(part @ value**2) - mean**2, arcs, ends, passed
 
 

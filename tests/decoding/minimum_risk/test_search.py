@@ -201,17 +201,17 @@ def test_bleu_lists_all_sentences_if_they_are_few(
 ) -> None:
     found = mbr(space, metric, evidence=evidence, method=PrefixSearch(budget=budget))
     every = space.paths() if isinstance(space, Lattice) else space.derivations()
-    worth = {
+    objective = {
         each.tokens: sum(
             weight * metric.against([evidence.nbest.tokens(entry)]).score(each.tokens)
             for entry, weight in enumerate(evidence.weight.tolist())
         )
         for each in every
     }
-    assert found.exact == (len(worth) <= budget)
-    assert found.expected == pytest.approx(worth[found.tokens], abs=1e-9)
+    assert found.exact == (len(objective) <= budget)
+    assert found.expected == pytest.approx(objective[found.tokens], abs=1e-9)
     if found.exact:
-        assert found.expected == pytest.approx(max(worth.values()), abs=1e-9)
+        assert found.expected == pytest.approx(max(objective.values()), abs=1e-9)
 
 
 def test_errors() -> None:

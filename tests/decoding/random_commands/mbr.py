@@ -155,7 +155,7 @@ def judge_mbr(trial: Trial, run: Run, checks: Checks) -> None:
             else:
                 gains = {words: expected_score(judge, words, evidence) for words in models}
                 sign = judge.sign
-            worth = {words: (sign * gains[words], models[words]) for words in models}
+            objective = {words: (sign * gains[words], models[words]) for words in models}
             for row, words in zip(found, chosen, strict=True):
                 checks.that("sentence of the space", words in gains, words)
                 checks.close("expected", row["expected"], gains[words], words, judge.spec)
@@ -166,7 +166,7 @@ def judge_mbr(trial: Trial, run: Run, checks: Checks) -> None:
             # gains of n-grams are rounded, and sums of scores in the thousands lose a few digits
             largest = known["scale"] * max(map(abs, models.values()))
             ties = known["method"] != "linear" and (known["method"] == "pairwise" or largest < 100)
-            check_ranked(checks, worth, chosen, known["k"], scores, ties=ties)
+            check_ranked(checks, objective, chosen, known["k"], scores, ties=ties)
             if known["format"] == "jsonl":
                 checks.that("exact", found[0]["exact"] is True, found)
                 if known["method"] in ("pairwise", "exact"):

@@ -1,4 +1,4 @@
-"""``fstmetrics oracle`` against the worth of every path."""
+"""``fstmetrics oracle`` against the value of every path."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def draw_oracle(rng: Random) -> Trial:
 
 
 def judge_oracle(trial: Trial, run: Run, checks: Checks) -> None:
-    """Compare with the worth of every path."""
+    """Compare with the value of every path."""
     known, judge = trial.known, trial.judges[0]
     results = by_id(checks, trial, run, run.rows(known["format"]))
     single = known["engine"] == "openfst"
@@ -83,14 +83,14 @@ def judge_oracle(trial: Trial, run: Run, checks: Checks) -> None:
     best, exact = [], 0
     for segment, rows in results:
         checks.place = trial.segments.index(segment)
-        worth: dict[Sentence, tuple[float, float]] = {}
+        objective: dict[Sentence, tuple[float, float]] = {}
         for path in segment.paths():
             score = judge.verdict(path.words, segment.references).score
             value = judge.sign * score + known["weight"] * path.score
             mine = (-value if known["worst"] else value, path.score)
-            before = worth.get(path.words, mine)
+            before = objective.get(path.words, mine)
             tied = close(mine[0], before[0], TIED)
-            worth[path.words] = max(mine, before, key=itemgetter(1 if tied else 0))
+            objective[path.words] = max(mine, before, key=itemgetter(1 if tied else 0))
         chosen = [tuple(row["words"]) for row in rows]
         best.append(chosen[0])
         models = [row["model_score"] for row in rows] if known["format"] == "jsonl" else None
@@ -107,9 +107,9 @@ def judge_oracle(trial: Trial, run: Run, checks: Checks) -> None:
             proven = all(row["exact"] for row in rows)
             checks.counts[f"oracle: {'' if proven else 'not '}proven within limits"] += 1
         if proven:
-            check_ranked(checks, worth, chosen, known["k"], models, tolerance, ties)
+            check_ranked(checks, objective, chosen, known["k"], models, tolerance, ties)
         for words in chosen:
-            checks.that("sentence of the space", words in worth, words)
+            checks.that("sentence of the space", words in objective, words)
         if known["format"] == "jsonl":
             exact += sum(row["exact"] for row in rows)
             for rank, (row, words) in enumerate(zip(rows, chosen, strict=True), start=1):

@@ -109,26 +109,26 @@ def clusters(values: Sequence[float]) -> list[int] | None:
 
 def check_ranked(
     checks: Checks,
-    worth: Mapping[Sentence, tuple[float, float]],
+    verdicts: Mapping[Sentence, tuple[float, float]],
     chosen: Sequence[Sentence],
     k: int,
     models: Sequence[float] | None,
     tolerance: float = ROUNDING,
     ties: bool = True,
 ) -> None:
-    """Check the k sentences of the highest worth: each once, ties by the higher model score.
+    """Check the k sentences of the highest value: each once, ties by the higher model score.
 
-    ``worth`` has the worth and the model score of each sentence. Without ``ties`` they are open.
+    ``verdicts`` has the value and the model score of each sentence. Without ``ties`` they are open.
     """
-    checks.equal("number of sentences", len(chosen), min(k, len(worth)))
+    checks.equal("number of sentences", len(chosen), min(k, len(verdicts)))
     checks.equal("each sentence once", len(set(chosen)), len(chosen), chosen)
     for words in chosen:
-        checks.that("sentence of the space", words in worth, words)
-    values = sorted((value for value, _ in worth.values()), reverse=True)
+        checks.that("sentence of the space", words in verdicts, words)
+    values = sorted((value for value, _ in verdicts.values()), reverse=True)
     for place, words in enumerate(chosen):
         value = values[place]
-        checks.close("rank", worth[words][0], value, words, chosen, tolerance=tolerance)
-    order = sorted(worth.values(), reverse=True)
+        checks.close("rank", verdicts[words][0], value, words, chosen, tolerance=tolerance)
+    order = sorted(verdicts.values(), reverse=True)
     groups = clusters([value for value, _ in order])
     if not ties or groups is None:
         checks.counts[f"{checks.command}: ties left open by rounding"] += 1
@@ -139,9 +139,11 @@ def check_ranked(
     ]
     for place, words in enumerate(chosen):
         model = order[place][1]
-        checks.close("ties by model score", worth[words][1], model, words, tolerance=tolerance)
+        checks.close("ties by model score", verdicts[words][1], model, words, tolerance=tolerance)
         if models is not None:
-            checks.close("model score", models[place], worth[words][1], words, tolerance=tolerance)
+            checks.close(
+                "model score", models[place], verdicts[words][1], words, tolerance=tolerance
+            )
 
 
 def check_scores(

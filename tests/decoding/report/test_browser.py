@@ -15,7 +15,7 @@ from decoding import sample_data
 from decoding.corpus.outcomes import Done, Segment
 from decoding.report.segments import ReportTask
 from decoding.report.systems import SystemReport
-from fstmetrics import WER
+from fstmetrics import WER, Exact
 from lattices import Forest, Hypothesis, Lattice, NBest
 from tests.browser import Browser, browser, missing
 from tests.decoding.cli.commandline import command
@@ -459,6 +459,21 @@ def test_play_a_segment_and_from_a_word(window: Browser, tmp_path: Path) -> None
     window.wait("return document.querySelector('#segment h2').textContent === 's036'")
     assert window.texts("audio, .listen, button.time") == []
     window.keys("a")
+
+
+def test_curves_of_samples(window: Browser, tmp_path: Path) -> None:
+    lists = [
+        NBest.from_hypotheses(
+            [Hypothesis((word,)) for word in "abc"[n % 3 :] + "ab"], id=f"s{n}", references=["a"]
+        )
+        for n in range(9)
+    ]
+    page = tmp_path / "samples.html"
+    page.write_bytes(page_of(collected(lists, (Exact(),), at=(1, 2, 4), random=True)))
+    window.open(page)
+    assert window.texts(".chart .end") == ["oracle", "MBR"]
+    assert window.run("return document.querySelectorAll('.chart .band').length") == 2
+    assert "among k samples, drawn at random" in window.texts("#curves .hint")[0]
 
 
 ATTACKS = [

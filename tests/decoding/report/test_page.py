@@ -46,7 +46,9 @@ def test_data_are_what_was_collected() -> None:
     assert data["index-0"]["ids"] == system.ids
     assert [each["label"] for each in data["report"]["metrics"]] == ["WER", "4-GRR"]
     assert len(details(data)) == 3
-    assert details(data)[0]["references"] == list(hostile()[0].references)
+    edits = details(data)[0]["sentences"][0]["edits"]
+    wanted = " ".join(edit[-1] for edit in edits if edit[0] != "i")
+    assert wanted == hostile()[0].references[0] == data["index-0"]["texts"][0]
 
 
 def test_what_comes_from_files_is_no_markup() -> None:

@@ -178,7 +178,7 @@ def test_nothing_that_is_left_out_is_nearer(lattice: Lattice, most: int) -> None
     for arc in found.arcs:
         prefix.append(prefix[-1] + float(lattice.score[arc]))
     total = prefix[-1] + float(lattice.final[states[-1]])
-    worth: dict[int, float] = dict.fromkeys(path, 0.0)
+    gains: dict[int, float] = dict.fromkeys(path, 0.0)
     for other in lattice.paths():
         away: list[int] = []
         left, gain = 0, 0.0
@@ -188,18 +188,18 @@ def test_nothing_that_is_left_out_is_nearer(lattice: Lattice, most: int) -> None
             if int(lattice.dst[arc]) in states:
                 back = states.index(int(lattice.dst[arc]))
                 for each in away:
-                    worth[each] = max(worth.get(each, -9e9), gain - (prefix[back] - prefix[left]))
+                    gains[each] = max(gains.get(each, -9e9), gain - (prefix[back] - prefix[left]))
                 away, left, gain = [], back, 0.0
         end = int(lattice.dst[other.arcs[-1]]) if other.arcs else lattice.start
         for each in away:
             ending = gain + float(lattice.final[end]) - (total - prefix[left])
-            worth[each] = max(worth.get(each, -9e9), ending)
+            gains[each] = max(gains.get(each, -9e9), ending)
     picture = select_differences(lattice, found.arcs, most=most)
     drawn = {(word, marks) for _, _, word, _, marks in picture["arcs"]}
     words = {word for word, _ in drawn}
-    ranked = sorted(worth.values(), reverse=True)
+    ranked = sorted(gains.values(), reverse=True)
     least = ranked[most] if most < len(ranked) else -math.inf
-    for arc, value in worth.items():
+    for arc, value in gains.items():
         if value > least:
             assert lattice.vocabulary.word(int(lattice.label[arc])) in words
     assert len(picture["arcs"]) <= most + len(path | set(best(lattice).arcs))

@@ -1,4 +1,4 @@
-"""Pages of random files of all formats, against the worth of every path."""
+"""Pages of random files of all formats, against the value of every path."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def page_agrees(rng: Random, folder: Path) -> int:
             path.words == words["one_best"] and close(path.score, top, 1e-5) for path in paths
         )
         for number, judge in enumerate(judges):
-            worth = {path.words: judge.verdict(path.words, segment.references) for path in paths}
-            best = max(judge.sign * found.score for found in worth.values())
+            verdicts = {path.words: judge.verdict(path.words, segment.references) for path in paths}
+            best = max(judge.sign * found.score for found in verdicts.values())
             found = index["scores"]["oracle"][number]
             # the page has five digits
             assert close(judge.sign * found[place], best, 2e-5), (run.argv, segment.id, judge.spec)

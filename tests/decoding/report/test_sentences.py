@@ -127,10 +127,10 @@ def test_systems_say_the_same_in_every_layout(folder: Path, refs: list[str]) -> 
         (found,) = system["scores"]["one_best"]
         assert found["score"] == pytest.approx(3 / 5)
         assert found["rates"][0] == "%WER 60.00 [ 3 / 5, 0 ins, 2 del, 1 sub ]"
-        assert data[f"index-{number}"]["texts"] == ["the hat", "a"]
+        assert data[f"index-{number}"]["texts"][1::2] == ["the hat", "a"]
     # what a page has once it does not have again
-    assert data["index-0"]["references"] == ["the cat", "a cat sat"]
-    assert data["index-1"]["references"] == ["", ""]
+    assert data["index-0"]["texts"][::2] == ["the cat", "a cat sat"]
+    assert data["index-1"]["texts"][::2] == ["", ""]
     effects = report["comparison"]["effects"][0]
     assert sorted(effects) == ["0-1", "0-2", "0-3", "1-2", "1-3", "2-3"]
     assert {(each["effect"], each["p"], each["mapsswe"]) for each in effects.values()} == {

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from decoding import mbr, oracle, sample_data
+from decoding import best_of, mbr, oracle, sample_data
 from decoding.cli.main import main
 from decoding.corpus.outcomes import Failure
 from decoding.report.systems import SystemReport, comparisons
@@ -85,7 +85,43 @@ def test_curve_is_that_of_the_command(
         assert found["scores"][place] == pytest.approx(scores[:kept])
         # what is left out at the end is all the same
         assert set(scores[kept - 1 :]) == {scores[kept - 1]}
+        # an interval is that of the bootstrap, point by point; the last is all of the lattices
+        rows = corpus_stats(
+            metric,
+            [oracle(each, WER().against(each.references)).tokens for each in spaces],
+            [each.references for each in spaces],
+        )
+        interval = bootstrap(metric, rows, **OPTIONS).interval
+        if metric == WER():
+            assert found["intervals"][place][-1] == pytest.approx([interval.low, interval.high])
+        assert all(low <= high for low, high in found["intervals"][place])
     assert found["sizes"] == pytest.approx([point["arcs_a_word"] for point in points[:kept]])
+
+
+def test_curves_of_samples_are_those_of_best_of() -> None:
+    """The expected oracle, and the expected MBR decision, of lists of several lengths."""
+    rng = Random(5)
+    lists = [
+        _list(
+            f"s{n}", [" ".join(rng.choices("abc", k=3)) for _ in range(rng.randint(1, 6))], "a b c"
+        )
+        for n in range(12)
+    ]
+    curves = collected(lists, at=(1, 2, 4, 8), random=True).content(**OPTIONS, top=5)["curves"]
+    assert [each["kind"] for each in curves] == ["random", "decisions"]
+    evaluators = [WER().against(each.references) for each in lists]
+    for curve, utility in zip(curves, (None, WER()), strict=True):
+        points = [
+            best_of(each, evaluator, (1, 2, 4, 8), utility)
+            for each, evaluator in zip(lists, evaluators, strict=True)
+        ]
+        scores = [WER().score(sum(p[at].stats for p in points)) for at in range(4)]  # type: ignore[arg-type]
+        assert curve["scores"][0] == pytest.approx(scores)
+        assert curve["sizes"] == [
+            sum(min(k, len(each)) for each in lists) / len(lists) for k in (1, 2, 4, 8)
+        ]
+    # the oracle is never worse
+    assert all(a <= b for a, b in zip(curves[0]["scores"][0], curves[1]["scores"][0], strict=True))
 
 
 def test_groups_and_lengths_add_up(spaces: list[Lattice]) -> None:

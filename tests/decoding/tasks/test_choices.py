@@ -12,14 +12,28 @@ from hypothesis import strategies as st
 from decoding import compare_choices, corpus_oracle, mbr, oracle
 from decoding.corpus.outcomes import Done, Segment
 from decoding.tasks.choices import ChoicesTask, Comparing, Way, space_method
-from fstmetrics import BLEU, BLEUSBP, GRR, PER, TBLEU, WER, WRR, corpus_score, corpus_stats
+from fstmetrics import (
+    BLEU,
+    BLEUSBP,
+    GRR,
+    PER,
+    TBLEU,
+    WER,
+    WRR,
+    corpus_score,
+    corpus_stats,
+    parse_metric,
+)
 from fstmetrics.contract import quality
 from fstmetrics.statistics import bootstrap, paired_bootstrap
 from lattices import Hypothesis, Lattice, NBest, OptionError
 from lattices.algorithms import best_words, k_best
 from tests.strategies import sentences, small_forests, small_lattices
 
-METRICS = (WER(), WRR(), GRR(n=2), BLEU(order=2, smooth="add-k"), BLEUSBP(order=2), PER())
+#: of each way of MBR over whole spaces at least one, and two that share theirs
+METRICS = (
+    WER(), WRR(), GRR(n=2), BLEU(order=2), BLEU(order=2, smooth="add-k"), BLEUSBP(order=2), PER()
+)  # fmt: skip
 
 
 def listed(*texts, references=()):
@@ -39,6 +53,16 @@ def all_sentences(space):
 
 def corpora(spaces):
     return st.lists(st.tuples(spaces, sentences()), min_size=1, max_size=3)
+
+
+@given(corpora(small_lattices()))
+def test_a_space_has_no_worse_corpus_than_its_list(corpus):
+    """Also under a sum of metrics, of which not all candidates are found."""
+    metric = parse_metric("0.5*bleu:order=2,smooth=add-k + 0.5*grr:n=2")
+    spaces, references = [space for space, _ in corpus], [[words] for _, words in corpus]
+    found = compare_choices(spaces, [metric], references, nbest=3, choose=["corpus"])
+    of_list, of_space = (found.find("corpus", metric, among) for among in ("list", "space"))
+    assert of_space.scores[str(metric)] >= of_list.scores[str(metric)] - 1e-12
 
 
 @given(corpora(small_lattices() | small_forests()))

@@ -91,13 +91,13 @@ def test_within_a_document_hope_and_fear_are_those_of_the_linear_form(
     evaluator = document.against(references)
     found = hope_fear(space, evaluator, weights, scale=scale)
 
-    def worth(hypothesis, sign):
+    def objective(hypothesis, sign):
         linear = linear_gain(hypothesis.tokens, references, document.factors)
         return model(hypothesis, weights) + sign * scale * linear
 
     for each, sign in ((found.hope, 1.0), (found.fear, -1.0)):
-        most = max(worth(other, sign) for other in members(space))
-        assert worth(each.hypothesis, sign) == pytest.approx(most, abs=1e-6)
+        most = max(objective(other, sign) for other in members(space))
+        assert objective(each.hypothesis, sign) == pytest.approx(most, abs=1e-6)
         assert each.score == evaluator.score(each.hypothesis.tokens)
         assert not each.exact
 

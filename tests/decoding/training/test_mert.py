@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decoding.training import envelope
 from decoding.training.envelope import EnvelopeCorpus
 from decoding.training.learner import History, Learner, Round
 from decoding.training.mert import MERT
@@ -344,3 +345,31 @@ def test_threads_do_not_change_the_weights():
         for workers in (1, 3)
     ]
     assert found[0].weights == found[1].weights
+
+
+@pytest.mark.parametrize("metric", [BLEU(), WER()], ids=str)
+def test_features_that_are_put_together_anew_give_the_same_weights(metric, monkeypatch):
+    rng = np.random.default_rng(3)
+    spaces = [random_lattice(rng) for _ in range(9)]
+    references = [[" ".join(rng.choice([*"abc"], 3))] for _ in spaces]
+    fitted = []
+    for kept in (envelope.KEPT, 0):
+        monkeypatch.setattr(envelope, "KEPT", kept)
+        monkeypatch.setattr(envelope, "AT_ONCE", 40)
+        corpus = EnvelopeCorpus(spaces, [metric.against(some) for some in references])
+        parts = [len(some.spaces) for some in corpus.envelopes([1.0] * 2, [0.0, 1.0])]
+        assert (len(parts) == 1) == bool(kept)
+        assert sum(parts) == len(spaces)
+        learner = MERT(restarts=1).fit(spaces, references, metric)
+        fitted.append((learner.weights, corpus.deviations.tolist()))
+    assert fitted[0] == fitted[1]
+
+
+def random_lattice(rng):
+    """Return three places of four words each, with two features."""
+    arcs = [
+        (at, at + 1, word, 0.0, dict(zip(("lm", "tm"), rng.normal(size=2).tolist(), strict=True)))
+        for at in range(3)
+        for word in "abcd"
+    ]
+    return Lattice.from_arcs(arcs, finals=[3])

@@ -115,7 +115,7 @@ def least_step(gram, lacking, most):
 
 def simulated(kind, options, lists, references, start, seed):
     """The weights of every round: the average so far, or the last."""
-    worth = qualities(lists, references)
+    objective = qualities(lists, references)
     inverse = [
         1.0 / each**2 if each else 0.0 for each in units(lists, len(start), options["scaled"])
     ]
@@ -126,7 +126,7 @@ def simulated(kind, options, lists, references, start, seed):
         if epoch == math.floor(options["settling"] * options["epochs"]):
             seen.clear()
         for number in order.permutation(len(lists)).tolist():
-            some, good = lists[number], worth[number]
+            some, good = lists[number], objective[number]
             model = [dot(weights, values) for _, values in some]
 
             def chosen(sign, model=model, good=good):

@@ -31,19 +31,19 @@ from tests.decoding.training.learner_laws import (
     st.sampled_from([0.0, 0.05, 0.4]),
 )
 def test_pairs_differ_enough_and_most(qualities, seed, kept, threshold):
-    worth = np.array(qualities, dtype=np.float64)
+    objective = np.array(qualities, dtype=np.float64)
     better, worse = sample_pairs(
-        worth, np.random.default_rng(seed), candidates=50, kept=kept, threshold=threshold
+        objective, np.random.default_rng(seed), candidates=50, kept=kept, threshold=threshold
     )
-    apart = worth[better] - worth[worse] if len(worth) else np.array([])
+    apart = objective[better] - objective[worse] if len(objective) else np.array([])
     assert (apart > 0.0).all()
     assert (apart >= threshold).all()
     assert (np.diff(apart) <= 0.0).all()
     # a naive sampler on the same draws keeps as many, of the same differences
     rng = np.random.default_rng(seed)
-    if len(worth) > 1:
-        drawn = rng.integers(len(worth), size=(2, 50)).T
-        gaps = [abs(worth[one] - worth[other]) for one, other in drawn]
+    if len(objective) > 1:
+        drawn = rng.integers(len(objective), size=(2, 50)).T
+        gaps = [abs(objective[one] - objective[other]) for one, other in drawn]
         naive = sorted((gap for gap in gaps if gap >= threshold and gap > 0.0), reverse=True)[:kept]
         assert apart.tolist() == naive
     else:
@@ -52,15 +52,15 @@ def test_pairs_differ_enough_and_most(qualities, seed, kept, threshold):
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=6), st.integers(0, 99))
 def test_random_pairs_are_the_first_that_differ_enough(qualities, seed):
-    worth = np.array(qualities)
+    objective = np.array(qualities)
     better, worse = sample_pairs(
-        worth, np.random.default_rng(seed), candidates=40, kept=5, threshold=0.1, keep="random"
+        objective, np.random.default_rng(seed), candidates=40, kept=5, threshold=0.1, keep="random"
     )
-    drawn = np.random.default_rng(seed).integers(len(worth), size=(2, 40)).T.tolist()
+    drawn = np.random.default_rng(seed).integers(len(objective), size=(2, 40)).T.tolist()
     naive = [
-        (one, other) if worth[one] > worth[other] else (other, one)
+        (one, other) if objective[one] > objective[other] else (other, one)
         for one, other in drawn
-        if abs(worth[one] - worth[other]) >= 0.1
+        if abs(objective[one] - objective[other]) >= 0.1
     ]
     assert list(zip(better.tolist(), worse.tolist(), strict=True)) == naive[:5]
 

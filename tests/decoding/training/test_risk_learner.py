@@ -190,8 +190,8 @@ def test_regularisers_shrink_and_put_out():
 
 
 def test_entropy_keeps_the_model_undecided():
-    def entropy_after(worth):
-        learner = Risk(start=START, rounds=5, entropy=worth)
+    def entropy_after(entropy):
+        learner = Risk(start=START, rounds=5, entropy=entropy)
         learner.fit(LATTICES, REFERENCES, WER(), progress=False)
         evaluator = WER().against(REFERENCES[0])
         return risk(LATTICES[0], evaluator, learner.weights).entropy

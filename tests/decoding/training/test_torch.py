@@ -91,11 +91,11 @@ def test_softmax_margin_equals_enumeration(space, references, metric, scale, tow
     else:
         paths = list(weighted.derivations() if isinstance(space, Forest) else weighted.paths())
     model = np.array([path.score for path in paths])
-    worth = np.array([quality(metric, evaluator.score(path.tokens)) for path in paths])
-    aim = model + scale * worth if towards == "hope" else worth
+    objective = np.array([quality(metric, evaluator.score(path.tokens)) for path in paths])
+    aim = model + scale * objective if towards == "hope" else objective
     among = np.flatnonzero(aim >= aim.max() - 1e-9)
     target = among[np.argmax(model[among])]
-    total = np.logaddexp.reduce(model + scale * (worth[target] - worth))
+    total = np.logaddexp.reduce(model + scale * (objective[target] - objective))
     assert loss.item() == pytest.approx(total - model[target], abs=1e-6)
     assert loss.item() >= -1e-6
 

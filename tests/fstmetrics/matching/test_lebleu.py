@@ -33,16 +33,16 @@ def plain(words, reference, order, threshold):
     precisions = []
     for n in range(1, order + 1):
         own = Counter(" ".join(words[at : at + n]) for at in range(len(words) - n + 1))
-        worth = 0.0
+        objective = 0.0
         for phrase, count in own.items():
             scores = [
                 1 - Levenshtein.distance(phrase, other) / max(len(phrase), len(other))
                 for other in others
             ]
             scores = sorted((score for score in scores if score >= threshold), reverse=True)
-            worth += sum(scores[:count])
+            objective += sum(scores[:count])
         if own:
-            precisions.append(worth / own.total())
+            precisions.append(objective / own.total())
     if not precisions:
         return 0.0
     lengths = len(" ".join(words)), len(" ".join(reference))

@@ -77,13 +77,13 @@ def all_of_stage(fixed, words, others, keys):
 def test_alignments_have_most_matches_then_fewest_crossings_then_fewest_chunks(
     words, others, stages
 ):
-    def worth(pairs):
+    def objective(pairs):
         places = [dict(pairs).get(word, -1) for word in range(len(words))]
         return -len(pairs), crossings(pairs), count_chunks(places), places
 
     fixed = []
     for number, keys in enumerate(stages, 1):
-        expected = min(map(worth, all_of_stage(fixed, words, others, keys)))[-1]
+        expected = min(map(objective, all_of_stage(fixed, words, others, keys)))[-1]
         assert align(words, others, stages[:number]) == expected
         fixed = [(i, j) for i, j in enumerate(expected) if j >= 0]
 

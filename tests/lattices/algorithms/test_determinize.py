@@ -9,13 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lattices.algorithms.determinize import determinize, minimize, push
+from lattices.algorithms.determinize import DELTA, determinize, minimize, push
 from lattices.errors import MissingDependencyError, OptionError, SpaceError, TooLargeError
 from lattices.interop import from_fst, to_fst
 from lattices.spaces import Lattice
 from tests.strategies import small_lattices
 
 OPERATIONS = [determinize, minimize]
+
+
+@st.composite
+def nearly_tied(draw: st.DrawFn) -> Lattice:
+    """Draw a lattice with paths whose scores differ by about as much as counts as equal."""
+    lattice = draw(small_lattices(features=False))
+    losses = st.sampled_from([0.0, 3e-7, 9e-7, 1.1e-6, 1.9e-6, 5e-6, 0.3, 1.7])
+    score = [-draw(losses) for _ in range(lattice.num_arcs)]
+    return lattice.replaced(score=np.array(score))
 
 
 def best_scores(lattice: Lattice) -> dict[tuple[str, ...], float]:
@@ -33,17 +42,21 @@ def assert_deterministic(lattice: Lattice) -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-@given(lattice=small_lattices(features=False))
+@given(lattice=small_lattices(features=False) | nearly_tied())
 def test_each_sentence_once_with_its_best_score(operation, lattice: Lattice) -> None:  # type: ignore[no-untyped-def]
     pytest.importorskip("pynini")
     expected = best_scores(lattice)
     found = operation(lattice)
     assert_deterministic(found)
     paths = list(found.paths())
+    assert {path.tokens for path in paths} == expected.keys()
     assert len(paths) == len(expected)
-    assert {path.tokens: path.score for path in paths} == pytest.approx(expected, abs=2e-5)
     best = max(expected.values())
-    assert max(path.score for path in paths) == pytest.approx(best, rel=1e-12, abs=1e-12)
+    for path in paths:
+        score = expected[path.tokens]
+        # as documented: losses cross in single precision, and each state that is merged has its own
+        within = 1e-6 * (best - score) + DELTA * (len(path.tokens) + 1)
+        assert abs(path.score - score) <= (DELTA if score == best else within) + 1e-12
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

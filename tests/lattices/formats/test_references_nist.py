@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from lattices.errors import FormatError, OptionError
 from lattices.formats.references import References, read_references
 from lattices.formats.references.ids import IdTemplate, strip_speaker
-from lattices.formats.references.nist import Transcriber, TranscriptAlternatives
+from lattices.formats.references.nist import (
+    Transcriber,
+    TranscriptAlternatives,
+    join_variants,
+    parse_variants,
+)
 from lattices.spaces import Lattice
 from tests.lattices.algorithms.comparing import packed
 
@@ -357,3 +362,30 @@ def test_librispeech(shared_data: Path) -> None:
     assert len(trn.get(names[0], 0)) == 1
     assert len(trn) == len(names)
     assert [trn.get(name, 0) for name in names] == [by_kaldi.get(name, 0) for name in names]
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(["a", "b", "[noise]", "|", "(c)", "@", "{"]),
+            st.lists(st.sampled_from(["a", "b c", "", "@", "/"]), min_size=2, max_size=3),
+        ),
+        max_size=5,
+    )
+)
+def test_variants_are_every_choice(parts: list[str | list[str]]) -> None:
+    """In brackets any may be chosen, and nothing else has a meaning."""
+    text = " ".join(each if isinstance(each, str) else f"[{'|'.join(each)}]" for each in parts)
+    choices = itertools.product(*([each] if isinstance(each, str) else each for each in parts))
+    expected = {tuple(" ".join(choice).split()) for choice in choices}
+    for found in (parse_variants(text), join_variants(parts)):
+        if isinstance(found, str):
+            assert {tuple(found.split())} == expected
+        else:
+            assert {path.tokens for path in found.lattice("").paths()} == expected
+
+
+@pytest.mark.parametrize("text", ["[a|b].", "x[a|b]", "[a|[b|c]]", "[a|b"])
+def test_variants_that_do_not_stand_alone(text: str) -> None:
+    with pytest.raises(ValueError, match="variants stand between blanks"):
+        parse_variants(text)
