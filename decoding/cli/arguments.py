@@ -177,7 +177,7 @@ _WRITTEN = {
     "write_option": "--write-option",
 }
 _READ = ("paths", "against", "refs", "evidence", "systems", "weights", "start", "template", "dev",
-         "dev_refs", "human", "by", "add", "calibration", "option", "write_option",
+         "dev_refs", "human", "by", "add", "calibration", "sources", "option", "write_option",
          "metric", "lattices", "symbols_in")  # fmt: skip
 #: files in the specification of a metric
 _METRIC_FILES = re.compile(r"\b(?:vectors|parses|references)=([^,()]+)")
@@ -294,18 +294,35 @@ def open_references(arguments: argparse.Namespace) -> References | None:
     )
 
 
+def open_sources(arguments: argparse.Namespace) -> References | None:
+    """Return the source texts of ``--sources``, or None if they are in the input."""
+    if not arguments.sources:
+        return None
+    from lattices.formats.references import read_references
+
+    given = {"format": arguments.sources_format, "option": "--sources-format "}
+    return read_references([arguments.sources], what="source", **given)
+
+
 def make_settler(
-    references: References | None, arguments: argparse.Namespace, *, required: bool = False
+    references: References | None,
+    arguments: argparse.Namespace,
+    *,
+    required: bool = False,
+    sources: References | None = None,
 ) -> Callable[[Iterator[Segment]], None] | None:
-    """Return what decides the layout of the references from the ids of a few segments."""
-    if references is None and not required:
+    """Return what decides the layout of references and sources from the ids of a few segments."""
+    if references is None and sources is None and not required:
         return None
 
     def settle(segments: Iterator[Segment]) -> None:
         some = list(islice(segments, LOOKED_AT))
         if references is not None:
             references.settle(segment.id for segment in some)
-        if not getattr(arguments, "partial_refs", True):
+        if sources is not None:
+            sources.settle(segment.id for segment in some)
+        wanted = required or references is not None
+        if wanted and not getattr(arguments, "partial_refs", True):
             _check_first(chain(some, segments), references)
 
     return settle

@@ -86,6 +86,11 @@ paths <what>: any  <note>, or - for standard input; before options that take sev
 --refs-variants  in references, [Anne|Ann] stands for either, [um|] for a word or none
 @reference ids
 """,
+    "sources": """
+--sources FILE  source texts of the segments, for <what> (default: those in the input)
+--sources-format: layouts = auto  layout of that file: kaldi ('id words') or plain (line i is
+    segment i), or another as of references (default: auto, by content and segment ids)
+""",
     "reference ids": """
 --refs-id TEMPLATE  template of segment ids for trn (fields {id} {utterance}), ctm ({file}
     {channel}) or stm (also {speaker} {begin} {end} {begin_cs:06} ...), such as {file}-{channel}

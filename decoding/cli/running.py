@@ -466,7 +466,8 @@ def write_results(
     totals, references = Totals(task.layout), task.references
     lines = ResultLines(totals, arguments.format == "text")
     written = WrittenTask(task, dict(writers), kept)
-    settle = make_settler(references, arguments, required=required)
+    sources = getattr(task, "sources", None)
+    settle = make_settler(references, arguments, required=required, sources=sources)
     with ExitStack() as stack:
         path = getattr(arguments, "summary", None)
         summary_file = _SummaryFile(stack.enter_context(open_output(path))) if path else None
@@ -490,7 +491,7 @@ def write_results(
             if summary_file is not None:
                 for failure in found:
                     summary_file.add(failure)
-            check_results(totals, references, done)
+            check_results(totals, references, done, sources)
             summary = conclude(totals)
         else:
             journal = stack.enter_context(
@@ -511,7 +512,7 @@ def write_results(
                     journal.write(outcome, lines.lines(outcome))
                 if journal.is_due:
                     journal.enter(totals.state())
-            check_results(totals, references, done)
+            check_results(totals, references, done, sources)
             summary = conclude(totals)
         if arguments.format in TABULAR:
             from decoding.cli.tables import tabular
@@ -581,14 +582,18 @@ class _SummaryFile:
         self._stream.write(text.encode())
 
 
-def check_results(totals: _Counted, references: References | None, done: str) -> None:
+def check_results(
+    totals: _Counted, references: References | None, done: str, sources: References | None = None
+) -> None:
     """Refuse to write results if there are none, or if they may belong to other references."""
     from lattices.errors import FormatError
 
     failures = totals.failures
-    if references is not None and totals.records:
+    for lines in (references, sources):
+        if lines is None or not totals.records:
+            continue
         try:
-            references.finish(totals.records)
+            lines.finish(totals.records)
         except FormatError:
             # a file that could not be read may be what makes the numbers differ
             report_failures(failures)

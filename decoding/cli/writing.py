@@ -77,6 +77,7 @@ def transform_and_write(
     then: Callable[[Iterable[Done[Space] | Failure]], Iterable[Done[Space] | Failure]]
     | None = None,
     weights: Mapping[str, float] | None = None,
+    sources: References | None = None,
 ) -> int:
     """Transform every segment of the input, write them, and return the exit code.
 
@@ -88,7 +89,7 @@ def transform_and_write(
     from lattices.formats import FORMATS
 
     target = replace(target_of(arguments), weights=weights)
-    first = make_settler(references, arguments)
+    first = make_settler(references, arguments, sources=sources)
     sharded = find_shards(arguments, _find_objection(arguments, target, then is not None))
     if sharded is not None:
         from decoding.cli.sharding import run_shards

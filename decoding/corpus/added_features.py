@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from decoding.corpus.outcomes import Done, Failure, Segment
-from fstmetrics.external.function import PythonFunction, numbers_of
+from decoding.corpus.outcomes import Done, Failure, Segment, with_sources
+from fstmetrics.external.function import PythonFunction, count_arguments, numbers_of
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import FormatError, OptionError
 from lattices.formats.base import decode_lines, split_words
@@ -23,24 +23,41 @@ from lattices.registry import PREFIX
 from lattices.spaces import Forest, NBest, Space
 from lattices.spaces.features import add_feature, feature_column, feature_texts
 
+if TYPE_CHECKING:
+    from lattices.formats.references import References
+
 
 @dataclass(frozen=True)
 class FunctionValues:
     """Values that a function gives texts."""
 
-    function: Callable[[list[str]], Any]
+    function: Callable[..., Any]
     name: str
 
     def columns(self, spaces: Sequence[Space]) -> list[FloatColumn]:
         """Return the values of the entries, arcs or edges of each space."""
         texts = [feature_texts(space) for space in spaces]
-        given = [text for some in texts for text in some]
-        numbers = numbers_of(self.function, given, self.name, "texts") if given else np.empty(0)
+        given: list[Any] = [text for some in texts for text in some]
+        columns = None
+        if count_arguments(self.function) == 2:
+            sources = [self._source(space) for space in spaces for _ in feature_texts(space)]
+            given = list(zip(given, sources, strict=True))
+            columns = [list(column) for column in zip(*dict.fromkeys(given), strict=True)]
+        numbers = floats([])
+        if given:
+            numbers = numbers_of(self.function, given, self.name, "texts", columns)
         ends = np.cumsum([0, *map(len, texts)])
         return [
             feature_column(space, numbers[begin:end])
             for space, begin, end in zip(spaces, ends[:-1], ends[1:], strict=True)
         ]
+
+    def _source(self, space: Space) -> str:
+        if not space.source:
+            raise OptionError(
+                f"{self.name} takes texts and sources, and segment {space.id!r} has no source"
+            )
+        return space.source
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +148,8 @@ class AddFeatures:
 
     #: name and values of each feature; not of a file in order, see :func:`add_in_order`
     sources: tuple[tuple[str, FunctionValues | FileValues], ...]
+    #: the source texts of the segments; those that they have themselves if None
+    segment_sources: References | None = None
 
     def __call__(self, segment: Segment) -> Space:
         """Return the space with the features."""
@@ -138,6 +157,7 @@ class AddFeatures:
 
     def together(self, segments: Sequence[Segment]) -> list[Space]:
         """Return the spaces with the features."""
+        segments = with_sources(segments, self.segment_sources)
         spaces: list[Space] = [segment.space for segment in segments]
         for name, values in self.sources:
             columns = values.columns(spaces)

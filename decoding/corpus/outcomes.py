@@ -7,8 +7,8 @@ its id and why it failed, has a size that is bounded here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lattices.errors import OptionError
@@ -72,6 +72,19 @@ class Segment:
         if required and not self.space.references:
             raise OptionError(NO_REFERENCES)
         return self.space.references
+
+
+def with_sources(segments: Sequence[Segment], sources: References | None) -> list[Segment]:
+    """Return the segments, each with its source of a file, if there is one."""
+    if sources is None:
+        return list(segments)
+    found = []
+    for segment in segments:
+        source, *_ = sources.get(segment.id, segment.position)
+        if not isinstance(source, str):
+            raise OptionError(f"the source of {segment.id!r} has alternatives")
+        found.append(replace(segment, space=replace(segment.space, source=source)))
+    return found
 
 
 @dataclass(frozen=True)

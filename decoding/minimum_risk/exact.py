@@ -48,7 +48,7 @@ from decoding.minimum_risk.method import (
     check_scale,
     system_shares,
 )
-from decoding.minimum_risk.pairwise import expected_scores, has_kernel, rank
+from decoding.minimum_risk.pairs.scores import expected_scores, has_kernel, rank
 from decoding.reranking import draw
 from fstmetrics import Metric
 from fstmetrics.alignment.metric import AlignmentMetric

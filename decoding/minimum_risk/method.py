@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
@@ -98,13 +98,16 @@ class Consensus(PlainRecord):
         direction; the metric against the average of the evidence for ``aggregate``; the linear
         gain for ``linear``; for ``edit`` the expected number of edits.
     method : str
-        ``pairwise``, ``aggregate``, ``linear``, ``consensus``, ``edit``, ``exact`` or ``search``.
+        ``pairwise``, ``halving``, ``low-rank``, ``centroids``, ``aggregate``, ``linear``,
+        ``consensus``, ``edit``, ``exact`` or ``search``.
     exact : bool
         Whether no candidate of the method is better by its own objective.
     candidates : int
         How many sentences could have been chosen; -1 if all of the space could.
     evidence : int
         How many weighted sentences were averaged over; -1 if all of the space were.
+    pairs : int
+        How many pairs of a candidate and a sentence of evidence were scored; -1 where none are.
     """
 
     hypothesis: Hypothesis
@@ -113,6 +116,7 @@ class Consensus(PlainRecord):
     exact: bool
     candidates: int
     evidence: int
+    pairs: int = field(default=-1, kw_only=True)
 
     @property
     def beside(self) -> tuple[str, ...] | None:

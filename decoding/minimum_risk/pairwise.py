@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from decoding.extraction.ranking import ranking
 from decoding.minimum_risk.evidence import (
     Candidates,
     EntryWeights,
@@ -28,196 +27,33 @@ from decoding.minimum_risk.method import (
     as_systems,
     check_scale,
 )
+from decoding.minimum_risk.pairs.pruning import (
+    Survivors,
+    bound_expectations,
+    confident_expectations,
+    halved_expectations,
+)
+from decoding.minimum_risk.pairs.scores import (
+    Pairs,
+    Search,
+    check_expectations,
+    expect_scores,
+    has_kernel,
+    rank,
+    run,
+    run_together,
+    score_matrix,
+)
 from fstmetrics import Metric
 from fstmetrics.alignment.metric import AlignmentMetric
-from fstmetrics.contract import ROUNDING, metric_abilities_of, nbest_stats, scores_of
-from lattices.arrays import Array, FloatColumn, IntColumn, floats, ints
+from fstmetrics.contract import metric_abilities_of
+from lattices.arrays import FloatColumn, floats, ints
 from lattices.errors import OptionError
 from lattices.records import PlainRecord
 from lattices.spaces import Forest, NBest, Space
 
-#: scores of pairs that are in memory at once
-_PAIRS = 1 << 22
-
-
-def score_matrix(candidates: NBest, evidence: NBest, metric: Metric) -> FloatColumn:
-    """Return the metric of each candidate against each sentence of evidence as its reference.
-
-    Entry ``[e, c]`` is ``metric.against([evidence e]).score(candidate c)``. WER, WRR, CER, GRR,
-    PER, TER, BLEU, BLEU-SBP, chrF and METEOR score all pairs at once (``metric.pair_scores``); any
-    other prepares each sentence of evidence as a reference and scores the list of candidates.
-    """
-    if not (len(candidates) and len(evidence)):
-        return np.empty((len(evidence), len(candidates)))
-    pair_scores = metric_abilities_of(metric).pair_scores
-    if pair_scores is not None:
-        return pair_scores(metric, candidates, evidence)
-    return np.array(
-        [
-            scores_of(metric, nbest_stats(metric.against([evidence.tokens(entry)]), candidates))
-            for entry in range(len(evidence))
-        ]
-    )
-
-
-def has_kernel(metric: Metric) -> bool:
-    """Tell whether whole matrices of the metric's scores are computed at once."""
-    return metric_abilities_of(metric).pair_scores is not None
-
-
-def expected_scores(
-    candidates: NBest, evidence: Evidence, metric: Metric, *, power: int = 1
-) -> FloatColumn:
-    """Return the expected metric of each candidate, or that of a power of it.
-
-    ``sum over e of weight(e) * metric(candidate, e) ** power``: the average of sentence scores in
-    the metric's own definition, each normalised by its own sentence of evidence.
-    """
-    step = max(1, _PAIRS // max(1, len(candidates)))
-    if len(evidence.nbest) <= step:
-        total = evidence.weight @ score_matrix(candidates, evidence.nbest, metric) ** power
-    else:
-        total = np.zeros(len(candidates))
-        for first in range(0, len(evidence.nbest), step):
-            last = min(first + step, len(evidence.nbest))
-            some = rows(evidence.nbest, ints(np.arange(first, last)))
-            total += evidence.weight[first:last] @ score_matrix(candidates, some, metric) ** power
-    return check_expectations(total, metric)
-
-
-def check_expectations(expected: FloatColumn, metric: Metric) -> FloatColumn:
-    """Return expectations that can be compared, or raise OptionError."""
-    if np.isnan(expected).any():
-        raise OptionError(f"{metric} gives a sentence of evidence no score: its mean is no number")
-    return floats(expected)
-
-
-def rank(nbest: NBest, expected: FloatColumn, metric: Metric, k: int = 1) -> IntColumn:
-    """Return the places of the ``k`` candidates with the best expectations, best first.
-
-    Expectations that differ by no more than 1e-12 are equal. Ties go to the higher model score,
-    then to the first in the list.
-    """
-    objective = expected if metric.higher_is_better else -expected
-    return ints(ranking(objective, nbest.score, ROUNDING)[:k])
-
-
-#: what sums of scores in another order may differ by, with a wide margin
-_ROUNDING = 1e-9
-#: sentences of evidence before candidates are first compared
-_FIRST = 8
-#: draws of evidence for the bootstrap: at first, and at most
-_FIRST_DRAWS, _MOST_DRAWS = 16, 256
-_RESAMPLES = 500
-
-
-class Survivors(NamedTuple):
-    """The candidates that are left, with their expectations over all of the evidence."""
-
-    #: where they stand among the candidates
-    place: IntColumn
-    #: the expected metric of each
-    expected: FloatColumn
-    #: how many pairs of candidate and evidence were scored
-    scored: int
-
-
-def highest_quality(metric: Metric) -> float | None:
-    """Return the best score that a metric can give, negated for an error rate; None if unknown."""
-    if isinstance(metric, AlignmentMetric):
-        bounded = metric.insertion >= 0 and metric.deletion >= 0
-        return (0.0 if metric.error_rate else 1.0) if bounded else None
-    from fstmetrics import BLEU, CHRF, PER, TER, Bllip
-
-    if isinstance(metric, BLEU | Bllip | CHRF | PER | TER):
-        return 1.0 if metric.higher_is_better else 0.0
-    return None
-
-
-def bound_expectations(candidates: NBest, evidence: Evidence, metric: Metric) -> Survivors:
-    """Return the candidates that may be the best, the best among them for certain.
-
-    Evidence is taken in the order of its weights, the heaviest first.
-    """
-    sign = 1.0 if metric.higher_is_better else -1.0
-    bound = highest_quality(metric)
-    if bound is None:
-        every = ints(np.arange(len(candidates)))
-        expected = expected_scores(candidates, evidence, metric)
-        return Survivors(every, expected, len(candidates) * len(evidence.nbest))
-    order = np.argsort(-evidence.weight, kind="stable")
-    weight = evidence.weight[order]
-    left = np.append(np.cumsum(weight[::-1])[::-1], 0.0)
-
-    def shares(some: Array, first: int, last: int) -> Array:
-        """Return what each sentence of evidence adds to the expectation of each candidate."""
-        found = score_matrix(
-            rows(candidates, some), rows(evidence.nbest, order[first:last]), metric
-        )
-        return sign * weight[first:last, None] * found
-
-    alive = np.arange(len(candidates))
-    reached = np.zeros(len(candidates))
-    best, complete = -np.inf, dict[int, Array]()
-    heard, scored = 0, 0
-    while heard < len(order):
-        end = min(len(order), 2 * heard or _FIRST)
-        fresh = np.array([each for each in alive.tolist() if each not in complete], dtype=np.int64)
-        reached[fresh] += shares(fresh, heard, end).sum(axis=0)
-        scored += len(fresh) * (end - heard)
-        for leader, known in complete.items():
-            reached[leader] += known[heard:end].sum()
-        heard = end
-        check_expectations(reached, metric)
-        leader = int(alive[np.argmax(reached[alive])])
-        if heard < len(order) and leader not in complete:
-            complete[leader] = np.zeros(len(order))
-            complete[leader][heard:] = shares(np.array([leader]), heard, len(order))[:, 0]
-            scored += len(order) - heard
-            best = max(best, reached[leader] + complete[leader].sum())
-        alive = alive[reached[alive] + left[heard] * bound >= best - _ROUNDING]
-    return Survivors(ints(alive), sign * reached[alive], scored)
-
-
-def confident_expectations(
-    candidates: NBest, evidence: Evidence, metric: Metric, confidence: float, seed: int = 0
-) -> Survivors:
-    """Return the candidates that a bootstrap does not rule out: probably with the best.
-
-    Sentences are drawn from the evidence, 16 at first and twice as many from round to round, up to
-    256.
-    """
-    if not 0.0 < confidence < 1.0:
-        raise OptionError(f"a confidence is above 0 and below 1, not {confidence}")
-    sign = 1.0 if metric.higher_is_better else -1.0
-    rng = np.random.default_rng(seed)
-    drawn = rng.choice(len(evidence.weight), _MOST_DRAWS, p=evidence.weight)
-    known = np.zeros((len(evidence.weight), len(candidates)))
-    heard = np.zeros(len(evidence.weight), dtype=bool)
-    alive = np.arange(len(candidates))
-    count, scored = _FIRST_DRAWS, 0
-
-    def hear(some: Array) -> int:
-        fresh = some[~heard[some]]
-        heard[fresh] = True
-        if len(fresh):
-            found = score_matrix(rows(candidates, alive), rows(evidence.nbest, fresh), metric)
-            known[np.ix_(fresh, alive)] = sign * found
-        return len(fresh) * len(alive)
-
-    while count <= _MOST_DRAWS and len(alive) > 1:
-        scored += hear(np.unique(drawn[:count]))
-        objective = check_expectations(known[drawn[:count]][:, alive], metric)
-        times = rng.multinomial(count, np.full(count, 1.0 / count), size=_RESAMPLES)
-        means = times @ objective
-        leader = int(np.argmax(objective.sum(axis=0)))
-        # equal candidates win against each other in all resamples, up to rounding
-        wins = (means >= means[:, [leader]] - _ROUNDING).mean(axis=0)
-        alive = alive[(wins > 1.0 - confidence) | (np.arange(len(alive)) == leader)]
-        count *= 2
-    scored += hear(np.arange(len(evidence.weight)))
-    expected = check_expectations(evidence.weight @ known[:, alive], metric)
-    return Survivors(ints(alive), sign * expected, scored)
+if TYPE_CHECKING:
+    from decoding.minimum_risk.pairs.diverse import Selection
 
 
 @dataclass(frozen=True)
@@ -284,6 +120,22 @@ class PairwiseConsensus(Consensus):
     matrix: UtilityMatrix = field(repr=False, compare=False)
 
 
+@dataclass(frozen=True)
+class DiverseConsensus(Consensus):
+    """One of several decisions that ``Pairwise(diversity=...)`` or ``Pairwise(cover=True)`` made.
+
+    Attributes
+    ----------
+    objective : float
+        What all of them together reach, in the metric's own direction.
+    bound : float
+        What no choice of as many sentences is better than.
+    """
+
+    objective: float
+    bound: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pairwise(Method):
     """The candidate with the best expected metric against a list of evidence.
@@ -292,10 +144,10 @@ class Pairwise(Method):
     an error rate. Any metric: each sentence of evidence is its reference in turn. Expectations
     that differ by no more than 1e-12 are equal; ties go to the higher model score.
 
-    Metrics without a kernel for whole matrices (:func:`decoding.minimum_risk.pairwise.has_kernel`)
-    leave out candidates that provably cannot win, as evidence is processed; where several are asked
-    for, all pairs are scored. :class:`Evidence` comes with its weights, and the options that would
-    make them are refused.
+    Metrics without a kernel for whole matrices
+    (:func:`decoding.minimum_risk.pairs.scores.has_kernel`) leave out candidates that provably
+    cannot win, as evidence is processed; where several are asked for, all pairs are scored.
+    :class:`Evidence` comes with its weights, and the options that would make them are refused.
 
     Parameters
     ----------
@@ -308,11 +160,28 @@ class Pairwise(Method):
     samples, seed, weights, uniform, merge
         How sentences become evidence: see :func:`decoding.minimum_risk.evidence.evidence_of`.
     aggregate : bool
-        Score against the average of the evidence, in linear time; BLEU and chrF only. See
-        :func:`decoding.minimum_risk.aggregate.aggregate_scores`.
+        Score against the average of the evidence, in linear time: its n-grams under BLEU and chrF
+        (:func:`decoding.minimum_risk.pairs.aggregate.aggregate_scores`), the mean vector of a
+        utility with an encoder.
+    centroids : int, optional
+        Score against so many centroids of the vectors of the evidence (Deguchi et al. 2024), each
+        weighing what its cluster does; for a utility with an encoder.
+    calls : float, optional
+        Score a share of the pairs only, such as 0.125: by sequential halving (Jinnai & Ariu 2024),
+        which compares all candidates with some of the evidence, the better half of them with some
+        more, and so on.
+    rank : int, optional
+        With ``calls``, complete a matrix of this rank, such as 8, from pairs drawn at random
+        instead (probabilistic MBR, Trabelsi et al. 2024).
     confidence : float, optional
         Such as 0.99: leave out candidates that a bootstrap finds worse with this confidence.
         The result then says ``exact=False`` if it has left out any.
+    diversity : float, optional
+        For several: the weight of the mean similarity of those chosen, under the metric, against
+        the mean of their expectations. Chosen greedily; results are :class:`DiverseConsensus`.
+    cover : bool
+        For several: those of which the best is expected to be best, ``sum over e of P(e) * max over
+        chosen c of metric(c, e)``. Chosen greedily, which reaches 1 - 1/e of the most.
     matrix : bool
         Score all pairs and keep the scores: results have them as their ``matrix``, a
         :class:`UtilityMatrix`.
@@ -352,18 +221,56 @@ class Pairwise(Method):
     uniform: bool = False
     merge: str = "sum"
     aggregate: bool = False
+    centroids: int | None = None
+    calls: float | None = None
+    rank: int | None = None
     confidence: float | None = None
+    diversity: float | None = None
+    cover: bool = False
     matrix: bool = False
     normalised: bool = True
 
     def decide(self, problem: MBRProblem, k: int = 1) -> list[Consensus]:
         """Return the ``k`` candidates with the best expectations, best first."""
+        return run(self._search(problem, k))
+
+    def decide_batch(
+        self, problems: Sequence[MBRProblem], k: int = 1
+    ) -> Sequence[Sequence[Consensus]]:
+        """Return what :meth:`decide` does for each segment, by full batches of a utility."""
+        if type(self).decide is not Pairwise.decide:
+            # a subclass that decides otherwise
+            return super().decide_batch(problems, k)
+        return run_together(self._search(problem, k) for problem in problems)
+
+    def _check_options(self, k: int) -> None:
+        """Refuse options that exclude each other."""
+        few = [
+            name
+            for name in ("aggregate", "centroids", "calls", "confidence")
+            if getattr(self, name) not in (None, False)
+        ]
+        several = [
+            name for name in ("diversity", "cover") if getattr(self, name) not in (None, False)
+        ]
+        every = ["matrix"] * self.matrix + several
+        if len(few) > 1 or len(several) > 1:
+            raise OptionError(
+                f"{' and '.join(few if len(few) > 1 else several)} exclude each other"
+            )
+        if few and every:
+            raise OptionError(f"{every[0]} is of all pairs, without {few[0]}")
+        if self.calls is not None and not 0.0 < self.calls <= 1.0:
+            raise OptionError(f"a share of the calls is above 0 and at most 1, not {self.calls}")
+        if self.rank is not None and self.calls is None:
+            raise OptionError("a rank is that of a matrix of which a share, calls, is scored")
+        if self.confidence is not None and k > 1:
+            raise OptionError("confidence is for one candidate against each sentence of evidence")
+
+    def _search(self, problem: MBRProblem, k: int) -> Search[list[Consensus]]:
         spaces, metric, evidence, scale, system_weights = problem
         metric = self.require_metric(metric)
-        if self.confidence is not None and (k > 1 or self.aggregate):
-            raise OptionError("confidence is for one candidate against each sentence of evidence")
-        if self.matrix and (self.aggregate or self.confidence is not None):
-            raise OptionError("a matrix is of all pairs, without aggregate and confidence")
+        self._check_options(k)
         if not self.normalised:
             if not isinstance(metric, AlignmentMetric) or self.aggregate:
                 raise OptionError(f"{metric} has no numerator of its own: it is normalised")
@@ -399,7 +306,7 @@ class Pairwise(Method):
                 samples=self.samples, seed=self.seed, weights=self.weights, uniform=self.uniform,
                 system_weights=system_weights, merge=self.merge,
             )  # fmt: skip
-        return self._choose(candidates_of(listings), judges, metric, k)
+        return (yield from self._choose(candidates_of(listings), judges, metric, k))
 
     def _sources(self, spaces: Sequence[Space]) -> tuple[int | None, Sequence[Space]]:
         """Return the size of the lists of candidates, and where they come from."""
@@ -409,47 +316,121 @@ class Pairwise(Method):
 
     def _choose(
         self, choices: Candidates, evidence: Evidence, metric: Metric, k: int
-    ) -> list[Consensus]:
-        nbest, place, method = choices.nbest, None, self.name
+    ) -> Search[list[Consensus]]:
+        nbest = choices.nbest
         plain_over = metric_abilities_of(metric).plain_over
         if plain_over is not None:
             metric = plain_over(metric, nbest, evidence.nbest)
-        matrix = self._matrix(nbest, evidence, metric) if self.matrix else None
-        if matrix is not None:
-            expected = check_expectations(floats(matrix.scores @ matrix.weights), metric)
-        elif self.aggregate:
-            from decoding.minimum_risk.aggregate import aggregate_scores
-
-            expected, method = aggregate_scores(nbest, evidence, metric), "aggregate"
-        elif self.confidence is not None:
-            place, expected, _ = confident_expectations(
-                nbest, evidence, metric, self.confidence, self.seed
-            )
-        elif k == 1 and not has_kernel(metric):
-            place, expected, _ = bound_expectations(nbest, evidence, metric)
+        kind: type[Consensus] = Consensus
+        more: dict[str, Any] = {}
+        together = self.diversity is not None or self.cover
+        if self.matrix or together:
+            scores = yield Pairs(metric, nbest, evidence.nbest)
+            expected = check_expectations(floats(evidence.weight @ scores), metric)
+            found = Survivors(ints(np.arange(len(nbest))), expected, scores.size)
+            if self.matrix:
+                kind, more = PairwiseConsensus, {"matrix": _matrix(nbest, evidence, scores)}
         else:
-            expected = expected_scores(nbest, evidence, metric)
-        remaining = nbest if place is None else rows(nbest, place)
-        exact = self.confidence is None or len(remaining) == len(nbest)
-        found = [
-            Consensus(
-                hypothesis=choices.hypothesis(best if place is None else int(place[best])),
-                expected=float(expected[best]),
-                method=method,
-                exact=exact,
+            found = yield from self._expect(nbest, evidence, metric, k)
+        remaining = nbest if len(found.place) == len(nbest) else rows(nbest, found.place)
+        best = rank(remaining, found.expected, metric, len(remaining) if together else k).tolist()
+        if together:
+            kind = DiverseConsensus
+            selection = yield from self._select(nbest, evidence, metric, scores, expected, k)
+            sign = 1.0 if metric.higher_is_better else -1.0
+            more = {"objective": sign * selection.objective, "bound": sign * selection.bound}
+            best = [place for place in best if place in selection.chosen]
+        return [
+            kind(
+                hypothesis=choices.hypothesis(int(found.place[each])),
+                expected=float(found.expected[each]),
+                method=self._called,
+                exact=found.exact,
                 candidates=len(nbest),
                 evidence=len(evidence.nbest),
+                pairs=found.scored,
+                **more,
             )
-            for best in rank(remaining, expected, metric, k).tolist()
+            for each in best
         ]
-        if matrix is None:
-            return found
-        return [PairwiseConsensus(**vars(each), matrix=matrix) for each in found]
 
-    def _matrix(self, candidates: NBest, evidence: Evidence, metric: Metric) -> UtilityMatrix:
-        said, expected = (
-            tuple(" ".join(some.tokens(entry)) for entry in range(len(some)))
-            for some in (candidates, evidence.nbest)
-        )
-        scores = floats(score_matrix(candidates, evidence.nbest, metric).T)
-        return UtilityMatrix(said, expected, evidence.weight, scores)
+    @property
+    def _called(self) -> str:
+        """What the objective is called in results."""
+        for option, name in (("aggregate", "aggregate"), ("centroids", "centroids")):
+            if getattr(self, option):
+                return name
+        if self.calls is None or (self.calls == 1.0 and self.rank is None):
+            return self.name
+        return "halving" if self.rank is None else "low-rank"
+
+    def _expect(
+        self, nbest: NBest, evidence: Evidence, metric: Metric, k: int
+    ) -> Search[Survivors]:
+        """Search for the expectations of candidates, of those at least that may be chosen."""
+        if self.aggregate or self.centroids is not None:
+            from decoding.minimum_risk.pairs.centroids import centroid_expectations, has_vectors
+
+            if self.centroids is not None or has_vectors(metric):
+                count = 1 if self.centroids is None else self.centroids
+                search = centroid_expectations(nbest, evidence, metric, count, self.seed)
+                return (yield from search)
+            from decoding.minimum_risk.pairs.aggregate import aggregate_scores
+
+            expected = aggregate_scores(nbest, evidence, metric)
+            return Survivors(ints(np.arange(len(nbest))), expected, len(nbest))
+        if self.calls is not None and self.calls < 1.0 and self.rank is None:
+            return (
+                yield from halved_expectations(nbest, evidence, metric, self.calls, k, self.seed)
+            )
+        if self.calls is not None and self.rank is not None:
+            from decoding.minimum_risk.pairs.completion import completed_expectations
+
+            given = self.calls, self.rank, self.seed
+            return (yield from completed_expectations(nbest, evidence, metric, *given))
+        if self.confidence is not None:
+            return (
+                yield from confident_expectations(
+                    nbest, evidence, metric, self.confidence, self.seed
+                )
+            )
+        if k == 1 and not has_kernel(metric):
+            return (yield from bound_expectations(nbest, evidence, metric))
+        expected = yield from expect_scores(nbest, evidence, metric)
+        every = ints(np.arange(len(nbest)))
+        return Survivors(every, expected, len(nbest) * len(evidence.nbest))
+
+    def _select(
+        self,
+        nbest: NBest,
+        evidence: Evidence,
+        metric: Metric,
+        scores: FloatColumn,
+        expected: FloatColumn,
+        k: int,
+    ) -> Search[Selection]:
+        """Search for the candidates that are best together, and how good that is."""
+        from decoding.minimum_risk.pairs.diverse import choose_apart, choose_covering
+
+        sign = 1.0 if metric.higher_is_better else -1.0
+        if self.diversity is None:
+            return choose_covering(sign * scores, evidence.weight, k)
+        alike = scores
+        if not _same_sentences(nbest, evidence.nbest):
+            alike = yield Pairs(metric, nbest, nbest)
+        return choose_apart(sign * expected, sign * alike, k, self.diversity)
+
+
+def _same_sentences(one: NBest, other: NBest) -> bool:
+    return (
+        one.vocabulary is other.vocabulary
+        and np.array_equal(one.label, other.label)
+        and np.array_equal(one.offset, other.offset)
+    )
+
+
+def _matrix(candidates: NBest, evidence: Evidence, scores: FloatColumn) -> UtilityMatrix:
+    from fstmetrics.external.utility import texts_of
+
+    said, expected = (tuple(texts_of(some)) for some in (candidates, evidence.nbest))
+    return UtilityMatrix(said, expected, evidence.weight, floats(scores.T))

@@ -21,7 +21,7 @@ from decoding.extraction.search import check_limits
 from decoding.minimum_risk.evidence import Evidence, candidates_of, evidence_of, listing, rows
 from decoding.minimum_risk.exact import FOREST_STATES, check_metric
 from decoding.minimum_risk.method import Consensus, MBRProblem, Method, check_scale
-from decoding.minimum_risk.pairwise import expected_scores, rank
+from decoding.minimum_risk.pairs.scores import expected_scores, rank
 from fstmetrics import Metric
 from fstmetrics.alignment.metric import AlignmentMetric
 from lattices._native import AlignmentListColumns

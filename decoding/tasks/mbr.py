@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from decoding.corpus.outcomes import Segment
+from decoding.corpus.outcomes import Segment, with_sources
 from decoding.corpus.table import SumsLayout, Table, Totals
 from decoding.extraction.oracle_search import oracle
 from decoding.tasks.segments import Scored, is_unscored, space_size
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: what the summaries of other commands have
 _OTHERS = ("engine", "unweighted")
+#: what is counted of functions of the user's
+CALLS = ("pairs", "cached", "calls", "encoded", "encodings")
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class MBRTask:
         takes the method ``edit`` or ``rover``.
     calibration : Calibration or None
         Of the confidences; its scale is not looked at.
+    sources : References or None
+        The source texts of the segments; those that they have themselves if None.
 
     Examples
     --------
@@ -78,16 +82,20 @@ class MBRTask:
     systems: tuple[Mapping[str, Space], ...] = ()
     confidences: bool = False
     calibration: Calibration | None = None
+    sources: References | None = None
 
     @property
     def layout(self) -> SumsLayout:
         """What the sums are."""
-        counts = ("results", "exact", "arcs", "unscored", "decomposing")
+        counts = ("results", "exact", "arcs", "unscored", "decomposing", *CALLS)
         return SumsLayout(self.metrics, counts, ("mbr", "one_best", "own_oracle"))
 
     def process(self, segments: Sequence[Segment]) -> Table:
         """Return what is chosen for each segment."""
+        segments = with_sources(segments, self.sources)
+        before = count_calls(self.metrics)
         found = self._choose(segments)
+        calls = [now - then for now, then in zip(count_calls(self.metrics), before, strict=True)]
         spaces = [segment.space for segment in segments]
         words = [
             some[0].beside or best_words(space) for some, space in zip(found, spaces, strict=True)
@@ -105,6 +113,8 @@ class MBRTask:
                 [space_size(space) for space in spaces],
                 [is_unscored(space) for space in spaces],
                 _decomposes(scored, oracles),
+                # of the whole batch: nobody knows which segment a call was for
+                *([count] + [0] * (len(segments) - 1) for count in calls),
             ],
             stats := scored.rows([some[0].tokens for some in found]),
             scored.rows(words),
@@ -219,7 +229,27 @@ class MBRTask:
         summary = totals.summary()
         whole = {name: value for name, value in summary.items() if name not in _OTHERS}
         whole["decomposes"] = whole.pop("decomposing") == whole["segments"]
-        return {**whole, "method": summary["engine"]}
+        calls = {name: whole.pop(name) for name in CALLS}
+        asked = {"utility": calls} if calls["pairs"] else {}
+        return {**whole, "method": summary["engine"], **asked}
+
+
+def count_calls(metrics: Sequence[Any]) -> list[int]:
+    """Return what utilities among the metrics have counted so far, all together."""
+    from fstmetrics import Combination, Normalised, Utility
+
+    total = [0] * len(CALLS)
+    for metric in metrics:
+        if isinstance(metric, Utility):
+            one = [getattr(metric.calls, name) for name in CALLS]
+        elif isinstance(metric, Normalised):
+            one = count_calls([metric.metric])
+        elif isinstance(metric, Combination):
+            one = count_calls([part for _, part in metric.terms])
+        else:
+            continue
+        total = [sum(both) for both in zip(total, one, strict=True)]
+    return total
 
 
 def _same_segment(segment: Segment, table: Mapping[str, Space], where: str) -> Space:

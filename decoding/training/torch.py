@@ -459,9 +459,7 @@ def mbr_loss(
     0.5
     """
     torch = require("torch", "torch")
-    if not 0.0 < temperature < np.inf:
-        raise OptionError(f"temperature is finite and above 0, not {temperature}")
-    errors = torch.as_tensor(errors)
+    errors = torch.as_tensor(errors).to(dtype=log_probs.dtype, device=log_probs.device)
     if errors.dim() != 3 or tuple(errors.shape[:2]) != tuple(log_probs.shape):
         raise OptionError(
             f"errors of shape {tuple(errors.shape)} for log_probs of {tuple(log_probs.shape)}, "
@@ -469,19 +467,18 @@ def mbr_loss(
         )
     if evidence is None:
         evidence = log_probs.new_zeros((errors.shape[0], errors.shape[2]))
-    nothing = log_probs.new_zeros(tuple(evidence.shape))
-    _, known = _check_lists(evidence, nothing, evidence_mask)
-    _, mask = _check_lists(log_probs, log_probs.new_zeros(tuple(log_probs.shape)), mask)
-    errors = errors.to(dtype=log_probs.dtype, device=log_probs.device)
-    there = mask[:, :, None] & known[:, None, :]
+    known = _check_lists(evidence, torch.zeros_like(evidence), evidence_mask)[1]
+    there = (
+        known[:, None, :]
+        & _check_lists(log_probs, torch.zeros_like(log_probs), mask)[1][:, :, None]
+    )
     wrong = torch.nonzero(there & ~torch.isfinite(errors))
     if len(wrong):
         row, one, other = wrong[0].tolist()
         raise OptionError(f"errors[{row}, {one}, {other}] is {errors[row, one, other].item()}")
-    errors = errors.masked_fill(~there, 0.0)
-    chance = _shares(log_probs, mask, temperature)
-    against = _shares(evidence, known, 1.0)
-    return (chance[:, :, None] * errors * against[:, None, :]).sum(dim=(1, 2)).mean()
+    against = _shares(evidence, known, 1.0)[:, None, :]
+    expected = (errors.masked_fill(~there, 0.0) * against).sum(dim=2)
+    return mwer_loss(log_probs, expected, mask, temperature=temperature, subtract_mean=False)
 
 
 def _shares(log_probs: Any, mask: Any, temperature: float) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from decoding.minimum_risk.evidence import Evidence, candidates_of, evidence_of, listing
 from decoding.minimum_risk.method import Consensus, MBRProblem, Method
-from decoding.minimum_risk.pairwise import rank, score_matrix
+from decoding.minimum_risk.pairs.scores import rank, score_matrix
 from lattices.arrays import FloatColumn, floats
 from lattices.errors import OptionError
 

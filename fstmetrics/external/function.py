@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from lattices.arrays import FloatColumn, floats
+from lattices.arrays import Array, FloatColumn, floats
 from lattices.caching import cached_property
 from lattices.errors import Error, OptionError
 from lattices.registry import PREFIX, explain_failure, load_python, note_plugin
@@ -54,19 +55,35 @@ class PythonFunction:
         return self.function(*given)
 
 
-def numbers_of(
-    function: Callable[[list[T]], Any], given: Sequence[T], name: str, things: str
-) -> FloatColumn:
-    """Return the number that a function has for each of many things; it is called once.
+def count_arguments(function: Callable[..., Any]) -> int:
+    """Return how many arguments a function takes by place and without a default; 1 if unknown.
 
     Examples
     --------
-    >>> numbers_of(lambda words: [len(word) for word in words], ["a", "bb", "a"], "length", "words")
-    array([1., 2., 1.])
+    >>> count_arguments(lambda hypotheses, references: []), count_arguments(len)
+    (2, 1)
     """
-    number = {thing: place for place, thing in enumerate(dict.fromkeys(given))}
+    from inspect import Parameter, signature
+
+    if isinstance(function, PythonFunction):
+        function = function.function
     try:
-        found = np.asarray(function(list(number)), dtype=np.float64)
+        given = signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(each.kind in by_place and each.default is Parameter.empty for each in given) or 1
+
+
+def call_with(
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    name: str,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Return the numbers that a function returns; an OptionError for whatever it raises."""
+    try:
+        return np.asarray(function(*arguments), dtype=dtype)
     except Error:
         raise
     except Exception as problem:
@@ -74,6 +91,27 @@ def numbers_of(
         failed = f"{name} has failed: {type(problem).__name__}: {problem}"
         known = explain_failure(problem) if isinstance(function, PythonFunction) else ""
         raise OptionError(known or failed) from problem
+
+
+def numbers_of(
+    function: Callable[..., Any],
+    given: Sequence[T],
+    name: str,
+    things: str,
+    arguments: Sequence[Any] | None = None,
+) -> FloatColumn:
+    """Return the number that a function has for each of many things; it is called once.
+
+    It is given the list of those that differ, or ``arguments`` that stand for it.
+
+    Examples
+    --------
+    >>> numbers_of(lambda words: [len(word) for word in words], ["a", "bb", "a"], "length", "words")
+    array([1., 2., 1.])
+    """
+    number = {thing: place for place, thing in enumerate(dict.fromkeys(given))}
+    given_to = [list(number)] if arguments is None else arguments
+    found = call_with(function, given_to, name, np.float64)
     if found.shape != (len(number),):
         raise OptionError(
             f"{name} was given {len(number)} {things} and returned an array of shape "

@@ -7,7 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from decoding.cli.arguments import open_calibration, open_references, parse_metric_options
+from decoding.cli.arguments import (
+    open_calibration,
+    open_references,
+    open_sources,
+    parse_metric_options,
+)
 from decoding.cli.option_table import STANDARD
 from decoding.cli.running import (
     SENTENCE_ORACLES,
@@ -93,6 +98,7 @@ OPTIONS = """\
     method edit or rover, and times in the input; parquet needs pyarrow
 --confidences  add the words with confidences, times and alternatives to jsonl; needs the method
     edit or rover
+@sources a utility that takes them
 --matrix FILE  also write the scores of all candidates against all evidence, a line of JSON a
     segment: id, metric, candidates, evidence, weights, scores[candidate][evidence]; needs the
     method pairwise
@@ -176,8 +182,9 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
         ),
         confidences=arguments.confidences,
         calibration=calibration,
+        sources=open_sources(arguments),
     )
-    others = [path for path in (arguments.evidence, arguments.calibration) if path]
+    others = (arguments.evidence, arguments.calibration, arguments.sources)
     writers: dict[str, Writer] = {"lines": _writer(arguments, calibration)}
     if arguments.matrix:
         writers["matrix"] = matrix_lines
@@ -194,10 +201,12 @@ def _run(arguments: argparse.Namespace, references: References | None) -> int:
             task,
             writers,
             stamp={
-                **stamp_of(arguments, task, "method", "evidence", "systems", "calibration"),
+                **stamp_of(
+                    arguments, task, "method", "evidence", "systems", "calibration", "sources"
+                ),
                 **({"systems format": name} if (name := arguments.systems_format) else {}),
                 "evidence": bool(arguments.evidence),
-                "others": file_stamps([*others, *arguments.systems]),
+                "others": file_stamps([*filter(None, others), *arguments.systems]),
                 **({"channel": arguments.channel} if arguments.format == "ctm" else {}),
                 "method": arguments.method,
                 "options": options,
@@ -345,6 +354,14 @@ def _format_summary(summary: dict[str, Any], metrics: Sequence[Metric]) -> str:
         f"{summary['seconds']:.2f} s, {summary['segments'] / summary['seconds']:,.0f} segments/s, "
         f"method {summary['method']}"
     )
+    if calls := summary.get("utility"):
+        lines.append(
+            "{pairs:,} pairs asked for, {cached:,} of them in the cache; {calls:,} calls".format(
+                **calls
+            )
+            + ", {encoded:,} texts encoded in {encodings:,}".format(**calls)
+            * bool(calls["encoded"])
+        )
     lines += explain_unscored(summary)
     unproven = summary["results"] - summary["exact"]
     # the other methods do not set out to prove anything

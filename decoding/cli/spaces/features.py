@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from decoding.cli.arguments import open_sources
 from decoding.cli.writing import transform_and_write
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ model. Scores stay as they are; train finds a weight for the feature, and rescor
                    lines of an id and the values of its hypotheses, one or more a line
 --add NAME=python:MODULE:FUNCTION
                    FUNCTION of MODULE (installed, or MODULE.py in this directory) takes a list of
-                   texts and returns one number each. It is called once for a batch of segments,
+                   texts and returns one number each; one of two arguments takes the source of each
+                   text, too, as quality estimation does. It is called once for a batch of segments,
                    with all different texts: the hypotheses of lists, the words of lattices and
                    forests, whose values add up along a path. Each worker process has its own.
 """
@@ -35,6 +37,7 @@ OPTIONS = """\
 @input files SPACES
 --add NAME=SOURCE: source, repeated, required  name of the feature, and its values: a file, or
     python:MODULE:FUNCTION; may be repeated
+@sources a function of texts and sources
 @target
 @running
 """
@@ -59,4 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     def then(outcomes: Iterable[Done[Space] | Failure]) -> Iterator[Done[Space] | Failure]:
         return add_in_order(outcomes, in_order)
 
-    return transform_and_write(arguments, AddFeatures(of_segments), then=then if in_order else None)
+    transform = AddFeatures(of_segments, open_sources(arguments))
+    return transform_and_write(
+        arguments, transform, then=then if in_order else None, sources=transform.segment_sources
+    )

@@ -46,9 +46,10 @@ class References:
         layout: str,
         option: str = "format=",
         variants: bool = False,
+        what: str = "reference",
     ) -> None:
         self._files = tuple(files)
-        self._option, self._variants = option, variants
+        self._option, self._variants, self._what = option, variants, what
         self.guessed = layout == "auto"
         self._tables: list[ReferenceTable] = []
         self._layouts: tuple[str, ...] = (layout,) * len(self._files)
@@ -104,7 +105,7 @@ class References:
         for layout, table in file.tables.items():
             missing = next(name for name in ids if name not in table)
             raise FormatError(
-                f"no reference for {missing!r}, though it looks like {layout}"
+                f"no {self._what} for {missing!r}, though it looks like {layout}"
                 f"{hint(layout, table, missing)}; if it is plain text, {self._option}plain",
                 file.path,
             )
@@ -185,7 +186,7 @@ class References:
         if not self._tables:
             if not 0 <= position < len(self):
                 raise FormatError(
-                    f"{len(self)} lines, and no reference for segment {position + 1} ({id!r})",
+                    f"{len(self)} lines, and no {self._what} for segment {position + 1} ({id!r})",
                     self._files[0].path,
                 )
             return tuple(
@@ -198,7 +199,7 @@ class References:
             if id not in table.entries:
                 what = "lines" if layout == "kaldi" else f"segments ({layout})"
                 raise FormatError(
-                    f"no reference for {id!r} in {len(table.entries)} {what}"
+                    f"no {self._what} for {id!r} in {len(table.entries)} {what}"
                     + hint(layout, table, id),
                     file.path,
                 )
@@ -236,6 +237,7 @@ def read_references(
     id_template: str | None = None,
     variants: bool = False,
     option: str = "format=",
+    what: str = "reference",
 ) -> References:
     """Read the references of a set of segments, one from each file.
 
@@ -260,6 +262,8 @@ def read_references(
         ``[Anne|Ann]`` in a reference stands for either, ``[um|]`` for a word or none: a lattice.
     option : str
         How messages call ``format``, such as ``--refs-format``.
+    what : str
+        What messages call the texts.
 
     Raises
     ------
@@ -291,7 +295,7 @@ def read_references(
                 f"{len(file.lines)} lines, but {len(by_lines[0].lines)} in {by_lines[0].path}",
                 file.path,
             )
-    references = References(files, format, option, variants)
+    references = References(files, format, option, variants, what)
     if ids is not None:
         references.decide(ids)
     return references

@@ -218,3 +218,25 @@ def test_add_feature() -> None:
     for wrong in ([1.0, 2.0], [float("inf")]):
         with pytest.raises(lattices.SpaceError, match="'new' has"):
             lattices.add_feature(nbest, "new", wrong)
+
+
+def test_quality_estimation_takes_sources(lists: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("my_quality.py").write_text(
+        "def lengths(texts, sources):\n"
+        "    return [len(text) - 10 * len(source) for text, source in zip(texts, sources)]\n"
+    )
+    count = sum(1 for _ in lattices.read(lists))
+    sources = words(Path("sources.txt"), *("y" + "x" * place for place in range(count)))
+    added = ("--add", "qe=python:my_quality:lengths")
+    assert (
+        features(
+            lists, *added, "--sources", sources, "--sources-format", "plain", "-o", "out.jsonl"
+        )
+        == 0
+    )
+    for place, space in enumerate(lattices.read("out.jsonl")):
+        assert space.source == "y" + "x" * place
+        for each in space:
+            assert each.features["qe"] == len(each.text) - 10 * (place + 1)
+    assert features(lists, *added) == 2
+    assert "takes texts and sources, and segment" in capsys.readouterr().err

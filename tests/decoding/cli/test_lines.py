@@ -40,7 +40,7 @@ WRITERS: dict[str, list[str]] = {
 #: commands that write weights, tables, pages or automata
 OTHERS = {"tune", "tune-mbr", "train", "score", "compare", "choices", "report", "correlate",
           "calibrate", "study", "info", "compile", "formats", "metrics", "demo", "doctor",
-          "completion"}  # fmt: skip
+          "completion", "find"}  # fmt: skip
 #: formats of a table that oracle writes instead of sentences
 TABLES = {"table", "json", "latex", "markdown"}
 REFS = {"u1": "the cat sat", "u2": "2 dogs 3.5", "u3": "no", "u4": "a b c d e"}

@@ -453,7 +453,7 @@ def test_the_matrix_of_all_scores(utility: str) -> None:
         (["--matrix", "m", "-o", "m"], "-o and --matrix are the same file"),
         (["--matrix", "a.jsonl"], "a.jsonl"),
         (["--matrix", "m", "--set", "aggregate=true", "--metric", "bleu"],
-         "a matrix is of all pairs"),
+         "matrix is of all pairs"),
     ],
 )  # fmt: skip
 def test_wrong_caches_and_matrices(
@@ -465,3 +465,57 @@ def test_wrong_caches_and_matrices(
     assert said in error or said.replace("-o and --matrix", "--matrix and -o") in error
     assert not Path("m").exists()
     assert Path("a.jsonl").read_text() == before
+
+
+OF_SOURCES = """
+import numpy as np
+
+class Model:
+    def encode(self, texts):
+        return np.array([[len(text)] for text in texts])
+
+    def __call__(self, hypotheses, references, sources):
+        return -abs(hypotheses - sources)[:, 0] - 0.0 * references[:, 0]
+
+model = Model()
+
+def longer(hypotheses, references, sources):
+    return [len(one) + 0 * len(other) - len(source)
+            for one, other, source in zip(hypotheses, references, sources)]
+"""
+
+
+@pytest.mark.parametrize("by_id", [False, True])
+def test_sources_of_a_file_and_what_is_counted(
+    lists: Path,
+    tmp_path: Path,
+    by_id: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # for another module of this name
+    monkeypatch.delitem(sys.modules, "my_model", raising=False)
+    Path("my_model.py").write_text(OF_SOURCES)
+    sources = ["1 ein ein", "0 die katze la"] if by_id else ["die katze la", "ein ein"]
+    file = words(tmp_path / "sources.txt", *sources)
+    metric = ("--metric", "python:my_model:model,batch=4")
+    assert run(lists, "--sources", file, *metric, "--summary", "summary.json") == 0
+    printed = capsys.readouterr()
+    assert [line.split("\t")[2] for line in printed.out.splitlines()] == ["the cat sat", "one two"]
+    counted = json.loads(Path("summary.json").read_text())["utility"]
+    assert counted == {"pairs": 13, "cached": 0, "calls": 4, "encoded": 7, "encodings": 2}
+    line = "13 pairs asked for, 0 of them in the cache; 4 calls, 7 texts encoded in 2"
+    assert line in printed.err
+    cached = ("--cache", "cache", "--metric", "python:my_model:longer,batch=4")
+    for known in (0, 13):
+        assert run(lists, "--sources", file, *cached) == 0
+        assert f"13 pairs asked for, {known} of them" in capsys.readouterr().err
+    short = words(tmp_path / "short.txt", sources[1])
+    assert run(lists, "--sources", short, *metric) == (1 if by_id else 2)
+    assert "no source for" in capsys.readouterr().err
+    assert run(lists, *metric) == 2
+    assert "takes the source of a segment, and this one has none" in capsys.readouterr().err
+    long = words(tmp_path / "long.txt", "eins", "zwei x", "drei y")
+    assert run(lists, "--sources", long, *metric) == 2
+    assert "3 lines for 2 segments" in capsys.readouterr().err

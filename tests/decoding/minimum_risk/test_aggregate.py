@@ -10,8 +10,8 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.minimum_risk.aggregate import aggregate_scores
 from decoding.minimum_risk.evidence import Evidence
+from decoding.minimum_risk.pairs.aggregate import aggregate_scores
 from fstmetrics import BLEU, BLEUSBP, TBLEU, WER, parse_metric
 from lattices.errors import OptionError
 from tests.decoding.minimum_risk.lists import nbest_of, small_lists

@@ -8,16 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding.minimum_risk.evidence import Evidence, evidence_of
-from decoding.minimum_risk.pairwise import (
-    bound_expectations,
-    confident_expectations,
-    expected_scores,
-    highest_quality,
-)
+from decoding.minimum_risk.pairs import pruning
+from decoding.minimum_risk.pairs.pruning import Survivors, highest_quality
+from decoding.minimum_risk.pairs.scores import expected_scores, run
 from fstmetrics import BLEU, CER, GRR, PER, TBLEU, WER, WRR, parse_metric
 from lattices import Hypothesis, NBest
 from lattices.errors import OptionError
 from tests.decoding.minimum_risk.lists import distinct, nbest_of, small_lists
+
+
+def bound_expectations(*given) -> Survivors:
+    return run(pruning.bound_expectations(*given))
+
+
+def confident_expectations(*given, **options) -> Survivors:
+    return run(pruning.confident_expectations(*given, **options))
+
 
 METRICS = [WER(), WRR(), PER(), GRR(), GRR(alpha=-0.9, beta=1.0), BLEU(smooth="add-k"), TBLEU()]
 

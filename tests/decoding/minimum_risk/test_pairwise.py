@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 import lattices
 from decoding import Pairwise, mbr, mbr_kbest
-from decoding.minimum_risk import pairwise as pairwise_module
 from decoding.minimum_risk.evidence import Evidence
-from decoding.minimum_risk.pairwise import (
-    Numerator,
+from decoding.minimum_risk.pairs import scores as scores_module
+from decoding.minimum_risk.pairs.scores import (
     expected_scores,
     has_kernel,
     rank,
     score_matrix,
 )
+from decoding.minimum_risk.pairwise import Numerator
 from fstmetrics import (
     BLEU,
     BLEUSBP,
@@ -190,7 +190,7 @@ def test_memory_is_bounded(monkeypatch):
     nbest = nbest_of("a b", "a c", "b c", "a", "b c a")
     evidence = Evidence(nbest, [1, 2, 3, 4, 5])
     whole = expected_scores(nbest, evidence, WER())
-    monkeypatch.setattr(pairwise_module, "_PAIRS", 10)
+    monkeypatch.setattr(scores_module, "_PAIRS", 10)
     np.testing.assert_allclose(expected_scores(nbest, evidence, WER()), whole, atol=1e-15)
 
 
@@ -289,7 +289,7 @@ def test_the_matrix_is_all_scores(lattice, metric):
 def test_a_matrix_is_of_all_pairs():
     nbest = NBest.from_hypotheses([Hypothesis(("a",)), Hypothesis(("b",))])
     for other in ({"aggregate": True}, {"confidence": 0.9}):
-        with pytest.raises(OptionError, match="a matrix is of all pairs"):
+        with pytest.raises(OptionError, match="matrix is of all pairs"):
             mbr(nbest, BLEU(), method=Pairwise(matrix=True, **other))
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from decoding import ExactRisk, PrefixSearch, mbr
 from decoding.minimum_risk.evidence import Evidence, evidence_of, rows
 from decoding.minimum_risk.exact import expected_metric
-from decoding.minimum_risk.pairwise import expected_scores
+from decoding.minimum_risk.pairs.scores import expected_scores
 from fstmetrics import BLEU, BLEUSBP, CER, GRR, TBLEU, WER, WRR, AffixSimilarity
 from fstmetrics.alignment.metric import AlignmentMetric
 from lattices import Forest, Hypothesis, Lattice, NBest, read, to_lattice

@@ -1,0 +1,1 @@
+"""Scores of pairs of a candidate and a sentence of evidence: all of them, or few, and choices."""
