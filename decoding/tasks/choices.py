@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
@@ -580,17 +581,11 @@ class _Batch:
 
     def statistics(self) -> list[list[list[FloatColumn | None]]]:
         """Return, for each way and metric, the statistics of the sentence of each segment."""
-        nothing: list[None] = [None] * len(self.ends)
+        bounds = [*itertools.pairwise([0, *self.ends.tolist()])]
         return [
             [
-                list(of_metric)
-                for of_metric in zip(
-                    *(
-                        nothing if row is None else np.split(row, self.ends[:-1])
-                        for row in self.rows[way]
-                    ),
-                    strict=True,
-                )
+                [None if row is None else row[begin:end] for row in self.rows[way]]
+                for begin, end in bounds
             ]
             for way in self.task.ways
         ]
