@@ -126,7 +126,8 @@ def from_hypotheses(
 ) -> NBest | Lattice:
     """Return the n-best list of one segment, of whatever objects its decoder has returned.
 
-    Hypotheses that all have no score, such as samples of a language model, have equal ones. A
+    Hypotheses that all have no score, such as samples of a language model, have equal ones. Texts
+    with line breaks, tabs or several blanks are kept beside their words: :meth:`NBest.original`. A
     batch is ``[from_hypotheses(each) for each in batch]``.
 
     As a lattice, hypotheses share what they begin and end with (:func:`lattices.merge`). States
@@ -186,6 +187,9 @@ def from_hypotheses(
         features = {name: _number(value) for name, value in found.features.items()}
         entries.append(Hypothesis(_words(found.said, tokenizer, number), score, features))
     names = dict.fromkeys(name for entry in entries for name in entry.features)
+    texts = _original_texts(entries, read)
+    if texts:
+        fields["metadata"] = {"texts": texts, **fields.get("metadata", {})}
     about = {"feature_names": names, **fields}
     if as_lattice and any(found.tokens for found in read):
         return _with_other_tokens(entries, read, vocabulary, about)
@@ -198,6 +202,16 @@ def from_hypotheses(
     )
     times = [[found.words[0].begin, *(word.end for word in found.words)] for found in read if known]
     return merge_entries(nbest, times=times or None)
+
+
+def _original_texts(entries: Sequence[Hypothesis], read: Sequence[_FoundFields]) -> list[str]:
+    """Return the texts if one of them is more than words with blanks between them."""
+    texts = [
+        found.said if isinstance(found.said, str) else entry.text
+        for entry, found in zip(entries, read, strict=True)
+    ]
+    same = all(text.strip() == entry.text for entry, text in zip(entries, texts, strict=True))
+    return [] if same else texts
 
 
 def _with_other_tokens(

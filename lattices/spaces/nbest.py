@@ -154,6 +154,25 @@ class NBest(SpaceBase):
         bounds = self.offset[entry : entry + 2]
         return self.vocabulary.decode(self.label[bounds[0] : bounds[1]].tolist())
 
+    def original(self, entry: int) -> str:
+        r"""Return the text of an entry as it came: with line breaks and tabs, where it had any.
+
+        ``metadata["texts"]`` has the texts of lists whose words, with blanks between them, are not
+        all that was said, such as code.
+
+        Examples
+        --------
+        >>> from lattices import from_hypotheses
+        >>> nbest = from_hypotheses(["if x:\n\treturn y", "return y"])
+        >>> nbest[0].text, nbest.original(0)
+        ('if x: return y', 'if x:\n\treturn y')
+        """
+        texts = self.metadata.get("texts")
+        found = (
+            texts[entry] if isinstance(texts, list | tuple) and len(texts) == len(self) else None
+        )
+        return found if isinstance(found, str) else self[entry].text
+
     def __len__(self) -> int:
         """Return how many hypotheses there are."""
         return len(self.score)

@@ -89,7 +89,10 @@ class _Tree:
     @property
     def line(self) -> Element:
         """The first element."""
-        return next(each for each in self.root.parts if isinstance(each, Element))
+        found = [each for each in self.root.parts if isinstance(each, Element)]
+        if not found:
+            raise self.record.error("no element")
+        return found[0]
 
 
 def parse_xml(record: Record) -> Element:
@@ -145,8 +148,11 @@ def parse_html(record: Record) -> Element:
     """Return the first element of a record."""
     tree = _Tree(record)
     parser = _Html(tree)
-    parser.feed(record.text())
-    parser.close()
+    try:
+        parser.feed(record.text())
+        parser.close()
+    except AssertionError as problem:  # which is how Python's parser refuses declarations
+        raise record.error(f"not HTML: {problem}", parser.getpos()[0] - 1) from problem
     if len(tree.open) > 1:
         raise record.error(f"<{tree.line.name}> is not closed", tree.line.line)
     return tree.line

@@ -156,6 +156,16 @@ def test_html_that_is_no_xml(tmp_path: Path) -> None:
     assert found(second) == {"": 1.0}
 
 
+@pytest.mark.parametrize("inside", ["<![CDAT[x]]>", "<title><b class='ocr_line'></title>", "<b"])
+def test_html_that_is_none(inside: str, tmp_path: Path) -> None:
+    """A declaration that is cut, and what looks like a tag only where the file is cut."""
+    path = tmp_path / "page.hocr"
+    path.write_text(f"<html><p class='ocr_line'>{inside}</p><b\0 class='ocr_line'>x</b></html>")
+    errors: list[FormatError] = []
+    list(lattices.read(path, on_error=errors.append))
+    assert {type(each) for each in errors} <= {FormatError}
+
+
 def test_spellings() -> None:
     """The likeliest alternatives are kept, and their shares add up to 1."""
     slots = [[("a", 0.6), ("o", 0.2)], [("t", 0.5), ("l", 0.4), ("f", 0.1)]]

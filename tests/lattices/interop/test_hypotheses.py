@@ -239,6 +239,24 @@ def test_tokens_that_do_not_spell_the_text() -> None:
     ]
 
 
+def test_texts_stay_what_they_are(tmp_path: Path) -> None:
+    """Beside their words, and through our files."""
+    code = ["def f(x):\n\treturn  x", "return x", " a "]
+    plain = from_hypotheses([("a cat", -1.0), (" the cat ", -2.0)])
+    assert plain.metadata == {}
+    assert [plain.original(place) for place in range(2)] == CATS
+    nbest = from_hypotheses(code, id="s", metadata={"lang": "py"})
+    lattices.write(tmp_path / "list.jsonl", [nbest])
+    [read] = lattices.read(tmp_path / "list.jsonl")
+    assert isinstance(read, NBest)
+    for each in (nbest, read):
+        assert [each.original(place) for place in range(3)] == code
+        assert each.metadata["lang"] == "py"
+        assert each[0].tokens == ("def", "f(x):", "return", "x")
+    answer = {"choices": [{"message": {"content": text}} for text in code]}
+    assert from_hypotheses(answer).original(0) == code[0]
+
+
 def test_lattices_have_times() -> None:
     """Of what recognisers say of words."""
     for name in ("vosk", "WhisperX"):
