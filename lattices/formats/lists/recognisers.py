@@ -249,18 +249,17 @@ def _confidence(word: Any) -> float | None:
 
 
 def timed_words(thing: Any) -> Iterator[Word]:
-    """Iterate over the words whose times are known, if those of all words are."""
+    """Iterate over the words whose times are known, in seconds."""
     stamps = get(get(thing, "timestamp"), "word")  # NeMo's
     words = stamps if is_list(stamps) else get(thing, *WORDS[:2])
     if not is_list(words):
         return
     for word in words:
         text, begin, end = get(word, "word"), get(word, *BEGINS), get(word, *ENDS)
-        if not isinstance(text, str) or begin is None or end is None:
-            continue
-        times = _number(begin, BEGINS[0]), _number(end, ENDS[0])
-        for part in split_words(text):
-            yield Word(part, *times)
+        known = isinstance(begin, int | float) and isinstance(end, int | float)
+        if isinstance(text, str) and known and math.isfinite(begin + end):
+            for part in split_words(text):
+                yield Word(part, float(begin), float(end))
 
 
 def _number(value: Any, name: str) -> float:
