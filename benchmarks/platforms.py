@@ -4,7 +4,9 @@
 this machine, or one in a folder that debootstrap made of a Debian suite (as root); those of another
 processor run under qemu. What a place lacks is said on the page, and is no error.
 
-    python -m benchmarks.platforms --roots /tmp/roots --only 3.13 arm64
+Wheels, environments and systems stay in ``build/platforms``: remove what is to be made anew.
+
+    python -m benchmarks.platforms --only 3.13 arm64
 """
 
 from __future__ import annotations
@@ -247,15 +249,10 @@ def copy_sources(folder: Path, parts: Sequence[str]) -> None:
 # ---- tests ------------------------------------------------------------------------------------
 
 
-def test_wheel(place: Place, wheel: Path, part: Sequence[str]) -> str:
-    """Install a wheel at a place, run a part of the tests, and return a row of the page."""
-    name = f"tests-{place.version}"
-    work = place.outside / name
-    copy_sources(work, ("tests", "pyproject.toml", "README.md", "docs/schema.md", "conformance"))
-    shutil.copy2(wheel, work)
-    python = f"{place.folder}/{name}/env/bin/python"
-    place.run(place.python, "-m", "venv", "--clear", "--without-pip", f"{name}/env")
-    [site] = (work / "env" / "lib").glob("python*/site-packages")
+def install(place: Place, environment: Path, wheel: Path) -> None:
+    """Make an environment at a place, with a wheel, what it needs and what the tests need."""
+    place.run(place.python, "-m", "venv", "--without-pip", environment.name)
+    [site] = (environment / "lib").glob("python*/site-packages")
     # pip runs here and installs there, which under emulation would take long
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
     pip += ["--target", str(site), "--implementation", "cp"]
@@ -265,12 +262,23 @@ def test_wheel(place: Place, wheel: Path, part: Sequence[str]) -> str:
         pip += ["--platform", f"manylinux_{glibc}_{place.processor}"]
     pip += ["--platform", f"manylinux2014_{place.processor}"]
     pip += ["--platform", f"linux_{place.processor}"]
-    needed = ("lazy_loader", "networkx", "numpy", "scipy", f"{work}/{wheel.name}")
+    needed = ("lazy_loader", "networkx", "numpy", "scipy", str(wheel))
     # others have no wheel for some Pythons
     for wanted in (("--no-deps", *needed), ("pynini",), *((each,) for each in TOOLS)):
         done = subprocess.run([*pip, *wanted], capture_output=True, text=True, check=False)
         if done.returncode and "numpy" in wanted:
             raise LeftOutError(done.stderr.strip().splitlines()[-1])
+
+
+def test_wheel(place: Place, wheel: Path, part: Sequence[str]) -> str:
+    """Install a wheel at a place, run a part of the tests, and return a row of the page."""
+    name = f"tests-{place.version}"
+    work, environment = place.outside / name, place.outside / f"env-{place.version}"
+    copy_sources(work, ("tests", "pyproject.toml", "README.md", "docs/schema.md", "conformance"))
+    shutil.copy2(wheel, work)
+    python = f"{place.folder}/{environment.name}/bin/python"
+    if not environment.exists():
+        install(place, environment, work / wheel.name)
     look = json.loads(place.run(python, "-c", LOOK))
     started = os.times()
     try:

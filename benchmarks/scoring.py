@@ -6,13 +6,16 @@ import gzip
 import os
 from collections.abc import Callable, Sequence
 from itertools import cycle, islice
-from time import perf_counter
+from time import perf_counter, process_time
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.data import DATA
+from decoding import mbr
 from fstmetrics import CER, CHRF, METEOR, TER, WER, Metric, corpus_score
+from lattices import from_hypotheses
 
 SPEECH = DATA / "librispeech-nbest"
 TRANSLATION = DATA / "wmt15" / "de-en"
@@ -85,7 +88,71 @@ def measure(most: int = 100_000, few: int = 500) -> list[str]:
             f"{abs(score - other):.0e} |"
         )
         print(lines[-1], flush=True)
-    return [*lines, "", *_alone(speech, translation)]
+    return [*lines, "", *_alone(speech, translation), "", *_decide(translation)]
+
+
+def _decide(translation: list[tuple[str, str]], size: int = 100, few: int = 20) -> list[str]:
+    """Return how long MBR takes over strings, and other tools for the scores of all pairs.
+
+    What is slow gets ``few`` of the strings, and its time is multiplied.
+    """
+    # what all systems said of some segments: the texts of each segment differ
+    texts = list(dict.fromkeys(said for said, _ in translation))[:size]
+    lines = [
+        f"MBR over {size} strings, scores of all pairs, from strings to the decision; other "
+        f"tools make the matrix alone, those marked of {few} strings, times {(size // few) ** 2}. "
+        "Seconds of the processor, one thread:",
+        "",
+        "| metric | tool | its s | ours | ratio |",
+        "|---|---|--:|--:|--:|",
+    ]
+    jobs: list[tuple[str, Metric, str, Callable[[Texts], float], int]] = [
+        ("WER", WER(), "rapidfuzz", _rapidfuzz_pairs, size),
+        ("TER", TER(), "sacreBLEU, marked", _pairwise(_sacrebleu("TER")), few),
+        ("METEOR", METEOR(), "NLTK, marked", _pairwise(_nltk_meteor), few),
+    ]
+    for label, metric, tool, job, count in jobs:
+        ours, _ = _fastest(lambda: _choose(texts, metric))  # noqa: B023
+        try:
+            theirs, _ = _fastest(lambda: job(texts[:count]), 1 if count < size else ROUNDS)  # noqa: B023
+        except ImportError:
+            lines.append(f"| {label} | {tool} | not installed | | |")
+            continue
+        its = theirs.processor * (size / count) ** 2
+        lines.append(
+            f"| {label} | {tool} | {its:.4f} | {ours.processor:.4f} | {its / ours.processor:.1f} |"
+        )
+        print(lines[-1], flush=True)
+    return lines
+
+
+def _choose(texts: Texts, metric: Metric) -> float:
+    """Return the expected score of the decision among strings."""
+    return float(mbr(from_hypotheses(list(texts)), metric, method="pairwise").expected)
+
+
+def _pairwise(job: Job) -> Callable[[Texts], float]:
+    """Return what scores each pair by itself."""
+    return lambda texts: sum(job([one], [other]) for one in texts for other in texts)
+
+
+def _rapidfuzz_pairs(texts: Texts) -> float:
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import cdist
+
+    words = [text.split() for text in texts]
+    return float(cdist(words, words, scorer=Levenshtein.distance, workers=1).sum())
+
+
+def _nltk_meteor(said: Texts, expected: Texts) -> float:
+    from nltk.translate.meteor_score import single_meteor_score
+
+    # no synonyms: those need data
+    empty = SimpleNamespace(synsets=lambda word: [])
+    pairs = zip(said, expected, strict=True)
+    return float(
+        sum(single_meteor_score(other.split(), one.split(), wordnet=empty) for one, other in pairs)
+    )
 
 
 def _alone(speech: list[tuple[str, str]], translation: list[tuple[str, str]]) -> list[str]:
@@ -106,16 +173,15 @@ def _alone(speech: list[tuple[str, str]], translation: list[tuple[str, str]]) ->
     return lines
 
 
-def _fastest(job: Callable[[], float]) -> tuple[Seconds, float]:
+def _fastest(job: Callable[[], float], rounds: int = ROUNDS) -> tuple[Seconds, float]:
     found = Seconds(np.inf, np.inf)
-    score = job()  # imports what it needs
-    for _ in range(ROUNDS):
-        clock, before = perf_counter(), os.times()
+    score = job() if rounds > 1 else 0.0  # imports what it needs
+    for _ in range(rounds):
+        clock, before = perf_counter(), process_time()
         score = job()
-        after = os.times()
-        processor = after.user + after.system - before.user - before.system
+        processor = process_time() - before
         clock = perf_counter() - clock
-        found = Seconds(min(found.clock, clock), min(found.processor, max(processor, 1e-3)))
+        found = Seconds(min(found.clock, clock), min(found.processor, max(processor, 1e-6)))
     return found, score
 
 

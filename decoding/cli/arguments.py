@@ -120,9 +120,24 @@ def check_inputs(arguments: argparse.Namespace) -> None:
                     f"{arguments.command} {' '.join(taken)} --{name} {first}"
                 )
         arguments.parser.error(f"no {what} given{note}")
+    _check_there(arguments, paths)
     files = [*paths, *(getattr(arguments, "refs", None) or [])]
     if files.count(STANDARD) > 1:
         arguments.parser.error("standard input (-) can be read only once")
+
+
+def _check_there(arguments: argparse.Namespace, paths: Sequence[str]) -> None:
+    """Refuse files that are not there, with what may have been meant."""
+    lost = [each for each in paths if not (each == STANDARD or "://" in each)]
+    lost = [each for each in lost if not os.path.exists(each)]
+    if not lost:
+        return
+    path, hint = lost[0], ""
+    if any(sign in path for sign in "*?["):
+        hint = "; the shell found no file that fits"
+    elif lost == paths[-1:] and len(paths) > 1 and getattr(arguments, "output", "") == STANDARD:
+        hint = f"; what is written goes to -o {path}"
+    arguments.parser.error(f"{path}: {os.strerror(errno.ENOENT)}{hint}")
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:
@@ -250,6 +265,11 @@ def parse_metric_option(
     from fstmetrics import parse_metric
     from lattices.registry import check_requirements
 
+    if "," in specification and ":" not in specification:
+        from lattices.errors import OptionError
+
+        several = specification.replace(",", " ")
+        raise OptionError(f"{specification!r}: metrics stand between blanks, as --metric {several}")
     metric = parse_metric(specification)
     if normalise is not None:
         from fstmetrics import Normalised

@@ -17,7 +17,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextvars import copy_context
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -99,8 +99,24 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the line and exit."""
+        if message.startswith(_MISSING):
+            # what is missing is there, perhaps, and misspelt
+            known = {name for action in self._actions for name in action.option_strings}
+            names = [each.partition("=")[0] for each in self.given if each.startswith("-")]
+            for name in names:
+                if len(name) > 1 and name not in known and (near := _list_near(name, known)):
+                    message = f"{self.prog} has no option {name}{near}"
+                    break
         say(f"error: {_mend_message(message, self.prog)}")
         self.exit(2)
+
+    #: what was typed behind the command
+    given: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Remember what was typed."""
+        self.given = args or ()
+        return super().parse_known_args(args, namespace)
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str], namespace: argparse.Namespace | None = None
@@ -108,6 +124,7 @@ class _Parser(argparse.ArgumentParser):
         """Return the arguments; the error of one that is unknown names those that are near."""
         # a command that is missing or misspelt, before argparse lists all of them
         _check_command(self, args)
+        found: argparse.Namespace
         found, unknown = self.parse_known_args(args, namespace)
         if unknown:
             parser = getattr(found, "study_parser", found.parser)
@@ -122,9 +139,14 @@ class _Parser(argparse.ArgumentParser):
         return found
 
 
+_MISSING = "the following arguments are required: "
+#: options that other programs call so
+_SYNONYMS = {"-n": "-k", "--nbest": "-k", "-r": "--refs", "-m": "--metric", "-j": "--workers"}
+
+
 def _mend_message(message: str, prog: str) -> str:
     """Return a message of argparse in the words of the others; ours stay."""
-    needed = message.removeprefix("the following arguments are required: ")
+    needed = message.removeprefix(_MISSING)
     if needed != message:
         return f"{prog} needs {needed}; see: {prog} --help"
     found = re.fullmatch(r"(.*): invalid choice: '(.*)' \(choose from (.*)\)", message)
@@ -139,23 +161,30 @@ def _check_command(parser: argparse.ArgumentParser, given: Sequence[str]) -> Non
     if not given:
         parser.error("no command; 'fstmetrics --help' lists all, 'fstmetrics demo' shows one")
     name = given[0]
+    command = next((each for each in given if each in COMMANDS), "")
+    if name.startswith("-") and command and name not in ("-h", "--help", "--version"):
+        parser.error(f"options stand behind the command, as: fstmetrics {command} {name}")
     if name in COMMANDS or name.startswith("-"):
         return
     if os.path.exists(name):
         parser.error(f"{name} is a file; a command comes first, as: fstmetrics info {name}")
+    if name == "help":
+        parser.error(f"it is an option: fstmetrics {' '.join([*given[1:2], '--help'])}")
     # what people call commands after
     near = {"wer": "score", "cer": "score", "bleu": "score"}.get(name.lower())
     hint = f"; did you mean {near}?" if near else _list_near(name, COMMANDS)
     parser.error(f"no command {name!r}{hint or '; fstmetrics --help lists all'}")
 
 
-def _list_near(name: str, names: Iterable[str]) -> str:
+def _list_near(name: str, names: Collection[str]) -> str:
     """Return the question whether one of these names was meant."""
     from difflib import get_close_matches
 
     near = get_close_matches(name.lower(), list(names), n=2, cutoff=0.6)
     if name.startswith("-") and f"-{name}" in names:
         near = [f"-{name}"]
+    elif _SYNONYMS.get(name) in names:
+        near = [_SYNONYMS[name]]
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 

@@ -423,7 +423,9 @@ def _number(item: str) -> Decimal:
         number = Decimal("nan")
     # what Decimal holds may be too large for a float
     if not math.isfinite(float(number)):
-        raise argparse.ArgumentTypeError(f"{item!r} is not a number")
+        found = re.fullmatch(r"(\d+)(?:-|:|\.\.+)(\d+)", item)
+        hint = f"; a range is {found[1]},{int(found[1]) + 1},...,{found[2]}" if found else ""
+        raise argparse.ArgumentTypeError(f"{item!r} is not a number{hint}")
     return number
 
 

@@ -6,10 +6,12 @@
 // 2003.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,7 +35,8 @@ class BitTable {
   // With X the matches, P and N the rises and falls:
   // D0 = (((X & P) + P) ^ P) | X | N;  HP = N | ~(D0 | P);  HN = D0 & P, both moved one row down;
   // P = HN | ~(D0 | HP);  N = HP & D0. What is moved out of the block is carried to the next.
-  static Block next(Bits match, Bits rise, Bits fall, Bits& rise_in, Bits& fall_in) {
+  [[gnu::always_inline]] static Block next(Bits match, Bits rise, Bits fall, Bits& rise_in,
+                                           Bits& fall_in) {
     const Bits same = match | fall_in;
     const Bits diagonal = (((same & rise) + rise) ^ rise) | same | fall;
     const Bits right = fall | ~(diagonal | rise), left = diagonal & rise;
@@ -173,28 +176,18 @@ class ByteTable {
     };
     for (std::size_t i = 0; i < pattern.size(); ++i) match(i) |= Bits{1} << i % width;
     column_.resize(text.size() * blocks_);
-    const auto fill_block = [&](std::size_t j, std::size_t b, Bits& rises, Bits& falls,
-                                Bits& rise_in, Bits& fall_in) {
-      const auto here =
-          BitTable::next(match_[text[j] * blocks_ + b], rises, falls, rise_in, fall_in);
-      rises = here.rises, falls = here.falls;
-      column_[j * blocks_ + b] = {rises, here.diagonal};
-    };
-    if (blocks_ == 1) {
-      // in registers
-      Bits rises = ~Bits{0}, falls = 0;
-      for (std::size_t j = 0; j < text.size(); ++j) {
-        Bits rise_in = 1, fall_in = 0;
-        fill_block(j, 0, rises, falls, rise_in, fall_in);
-      }
-    } else {
-      steps_.assign(blocks_, {~Bits{0}, 0});
-      for (std::size_t j = 0; j < text.size(); ++j) {
-        Bits rise_in = 1, fall_in = 0;
-        for (std::size_t b = 0; b < blocks_; ++b) {
-          fill_block(j, b, steps_[b].first, steps_[b].second, rise_in, fall_in);
-        }
-      }
+    switch (blocks_) {
+      case 1:
+        fill_columns<1>(text);
+        break;
+      case 2:
+        fill_columns<2>(text);
+        break;
+      case 3:
+        fill_columns<3>(text);
+        break;
+      default:
+        fill_columns<0>(text);
     }
     for (std::size_t i = 0; i < pattern.size(); ++i) match(i) = 0;
   }
@@ -210,10 +203,31 @@ class ByteTable {
     return column_[(j - 1) * blocks_ + (i - 1) / BitTable::width];
   }
 
+  // Few blocks, in a number that the compiler knows, stay in registers; inlined into its caller, or
+  // with calls inside, it takes half as long again.
+  template <std::size_t Blocks>
+  [[gnu::noinline]] void fill_columns(Bytes text) {
+    using Steps = std::pair<Bits, Bits>;
+    std::conditional_t<Blocks == 0, std::vector<Steps>, std::array<Steps, Blocks>> steps;
+    if constexpr (Blocks == 0) steps.resize(blocks_);
+    const std::size_t blocks = Blocks == 0 ? blocks_ : Blocks;
+    for (auto& each : steps) each = {~Bits{0}, 0};
+    const Bits* const match = match_.data();
+    Block* here = column_.data();
+    for (const auto unit : text) {
+      Bits rise_in = 1, fall_in = 0;
+      for (std::size_t b = 0; b < blocks; ++b) {
+        const auto made = BitTable::next(match[unit * blocks + b], steps[b].first, steps[b].second,
+                                         rise_in, fall_in);
+        steps[b] = {made.rises, made.falls};
+        *here++ = {made.rises, made.diagonal};
+      }
+    }
+  }
+
   std::size_t blocks_ = 0;
   std::vector<Bits> match_;
   std::vector<Block> column_;
-  std::vector<std::pair<Bits, Bits>> steps_;
 };
 
 // The alignment of fewest edits, as Aligner finds it at order 1 with insertions at 1 and deletions

@@ -73,6 +73,13 @@ def prepare(arguments: argparse.Namespace) -> None:
         if not arguments.paths:
             arguments.parser.error("no PHRASE given, as: fstmetrics find 'half past' LATTICES")
         arguments.phrase, *arguments.paths = arguments.paths
+        words = [each for each in arguments.paths if not os.path.exists(each)]
+        if words and os.path.exists(arguments.paths[-1]):
+            phrase = " ".join([arguments.phrase, *words])
+            arguments.parser.error(
+                f"{words[0]}: no file; a phrase of several words stands in quotes, as: "
+                f"fstmetrics find '{phrase}' {arguments.paths[-1]}"
+            )
     if arguments.paths or arguments.phrase is None:
         return
     given = f"'half past seven' {arguments.phrase}"

@@ -31,6 +31,22 @@ MISTAKES = {
     "oracle nowhere --refs refs": "nowhere: No such file or directory",
     "compare hyp --refs refs": "a baseline, but no system to compare with it",
     "oracle a.jsonl --metric wer -k 0": "argument -k: 0 is less than 1",
+    "score hyp --ref=refs": "has no option --ref; did you mean --refs",
+    "score hyp -r refs": "has no option -r; did you mean --refs?",
+    "score hyp --refs refs --metric wer,cer": "between blanks, as --metric wer cer",
+    "nbest a.jsonl -n 10": "has no option -n; did you mean -k?",
+    "help score": "it is an option: fstmetrics score --help",
+    "-v oracle a.jsonl": "options stand behind the command, as: fstmetrics oracle -v",
+    "convert a.jsonl out.jsonl": "out.jsonl: No such file or directory; what is written goes to -o",
+    "oracle *.slf --refs refs": "*.slf: No such file or directory; the shell found no file that",
+    "tune a.jsonl --refs refs --lmwt 7-17": "'7-17' is not a number; a range is 7,8,...,17",
+    "find the cat a.jsonl": "stands in quotes, as: fstmetrics find 'the cat' a.jsonl",
+    "find a.jsonl": "a phrase comes first, then files; type: fstmetrics find 'half",
+    "confusion a.jsonl --format json": "did you mean jsonl?",
+    "oracle a.jsonl --metrics wer": "has no option --metrics; did you mean --metric?",
+    "oracle empty --refs refs": "empty: the directory holds no files to read",
+    "mbr a.jsonl --scale abc": "argument --scale: invalid number value: 'abc'",
+    "score hyp --refs refs -o nowhere/x": "nowhere: no such directory",
     "oracle ark:cat|": "names a pipe, which is never run; type: cat| fstmetrics oracle -",
 }
 
@@ -44,6 +60,7 @@ def test_a_mistake_is_one_sentence(
     words(tmp_path / "refs", "the cat", "the cat", "the cat")
     words(tmp_path / "hyp", "the cat", "a cat", "the hat")
     (tmp_path / "folder").mkdir()
+    (tmp_path / "empty").mkdir()
     lattice = str(next(iter(sorted(sample_data().glob("*.slf.gz")))))
     before = sorted(tmp_path.iterdir())
     assert main([lattice if word == "LATTICE" else word for word in line.split()]) == 2
