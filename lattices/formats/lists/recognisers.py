@@ -150,12 +150,11 @@ def _objects(whole: Record, text: str) -> Iterator[tuple[int, Any]]:
 
 
 class Word(NamedTuple):
-    """A word, when it was said, and the probability that it was."""
+    """A word, and when it was said."""
 
     text: str
     begin: float
     end: float
-    confidence: float | None = None
 
 
 class Result(NamedTuple):
@@ -250,20 +249,17 @@ def _confidence(word: Any) -> float | None:
 
 
 def timed_words(thing: Any) -> Iterator[Word]:
-    """Iterate over the words whose times are known, if those of all words are."""
+    """Iterate over the words whose times are known, in seconds."""
     stamps = get(get(thing, "timestamp"), "word")  # NeMo's
     words = stamps if is_list(stamps) else get(thing, *WORDS[:2])
     if not is_list(words):
         return
-    beside = get(thing, "word_confidence")
-    for place, word in enumerate(words):
+    for word in words:
         text, begin, end = get(word, "word"), get(word, *BEGINS), get(word, *ENDS)
-        if not isinstance(text, str) or begin is None or end is None:
-            continue
-        confidence = beside[place] if beside is not None else _confidence(word)
-        times = _number(begin, BEGINS[0]), _number(end, ENDS[0])
-        for part in split_words(text):
-            yield Word(part, *times, confidence)
+        known = isinstance(begin, int | float) and isinstance(end, int | float)
+        if isinstance(text, str) and known and math.isfinite(begin + end):
+            for part in split_words(text):
+                yield Word(part, float(begin), float(end))
 
 
 def _number(value: Any, name: str) -> float:

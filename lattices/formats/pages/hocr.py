@@ -39,7 +39,7 @@ _LINE = re.compile(
     rb"<[a-zA-Z]+\s[^<>]*?class\s*=\s*[\"'](?:[^\"'<>]*\s)?(?:%b)[\s\"'][^<>]*>" % _KINDS
 )
 _PAGE = re.compile(rb"ocr-system|class\s*=\s*[\"']ocrx?_(?:page|line|carea|par)\b")
-_CUT = Cut(_LINE, None, re.compile(rb"<()html[\s>]", re.I), b"</html>")
+_CUT = Cut(_LINE, None, "html", re.compile(rb"<html[\s>]", re.I), re.compile(rb"</html\s*>", re.I))
 _VALUE = re.compile(r"(?:^|;)\s*(x_w?confs?)\s+([^\s;]+)")
 
 

@@ -164,9 +164,10 @@ class Cut(NamedTuple):
     begin: re.Pattern[bytes]
     #: None where a line goes on up to the next
     end: re.Pattern[bytes] | None
-    #: a tag, and the tag at the end of the file
+    #: the element that holds all: its name, its tag, and the one at its end
+    name: str
     root: re.Pattern[bytes]
-    close: bytes
+    close: re.Pattern[bytes]
 
 
 def cut_lines_out(stream: BinaryIO, path: str, cut: Cut) -> Iterator[Record]:
@@ -175,7 +176,7 @@ def cut_lines_out(stream: BinaryIO, path: str, cut: Cut) -> Iterator[Record]:
     starts = _outside_comments(data, (match.start() for match in cut.begin.finditer(data)))
     root = cut.root.search(data)
     if data.strip() and root is None:
-        raise FormatError(f"no {cut.close.decode().replace('/', '')} in it", path)
+        raise FormatError(f"no <{cut.name}> in it", path)
     line = place = 0
     for number, (start, following) in enumerate(pairwise([*starts, len(data)])):
         stop = following
@@ -185,13 +186,8 @@ def cut_lines_out(stream: BinaryIO, path: str, cut: Cut) -> Iterator[Record]:
         line += data.count(b"\n", place, start)
         place = start
         yield Record(data[start:stop], path, 1 + line, number)
-    if root is not None and not data.rstrip().endswith(_closing(root, cut.close)):
-        raise FormatError(f"the file ends before {cut.close.decode()}", path)
-
-
-def _closing(root: re.Match[bytes], close: bytes) -> bytes:
-    """Return the end tag of the root, with the prefix that it has."""
-    return close.replace(b"/", b"/" + (root[1] or b""), 1)
+    if root is not None and cut.close.search(data, place) is None:
+        raise FormatError(f"the file ends before </{cut.name}>", path)
 
 
 def _outside_comments(data: bytes, places: Iterable[int]) -> list[int]:
@@ -224,12 +220,13 @@ def _to_utf8(data: bytes, path: str) -> bytes:
 
 def xml_cut(root: str) -> Cut:
     """Return how XML with elements ``TextLine`` is cut, whatever the prefixes of its names are."""
-    prefix = r"((?:[\w.-]+:)?)"
+    prefix = r"(?:[\w.-]+:)?"
     return Cut(
         re.compile(rf"<{prefix}TextLine(?=[\s/>])".encode()),
         re.compile(rf"</{prefix}TextLine\s*>".encode()),
+        root,
         re.compile(rf"<{prefix}{root}[\s>]".encode()),
-        f"</{root}>".encode(),
+        re.compile(rf"</{prefix}{root}\s*>".encode()),
     )
 
 
@@ -298,7 +295,7 @@ def line_lattice(places: Iterable[Alternatives], vocabulary: Vocabulary, **about
         for text, probability in place:
             words = tuple(split_words(one_line(text)))
             together[words] = together.get(words, 0.0) + probability
-        if [*together] == [()]:
+        if not any(together):
             continue
         inner, end = last + 1, last + 1 + sum(max(len(words) - 1, 0) for words in together)
         for words, probability in together.items():

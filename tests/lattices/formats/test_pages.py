@@ -111,6 +111,11 @@ def test_lines_of_page(tmp_path: Path) -> None:
     assert found(line) == {"a": 0.5, "o": 0.5}
 
 
+def test_words_without_text(tmp_path: Path) -> None:
+    [line] = read(tmp_path, page(f"<Word/><Word>{equiv('a')}</Word><Word></Word>") + "<!-- x -->")
+    assert found(line) == {"a": 1.0}
+
+
 def test_one_bad_line_is_one_error(tmp_path: Path) -> None:
     errors: list[FormatError] = []
     lines = [f'<a:String CONTENT="{word}"/>' for word in ("a", "b&b", "c")]
@@ -149,7 +154,7 @@ def test_html_that_is_no_xml(tmp_path: Path) -> None:
         "<html><meta charset=utf-8><div class='ocr_page'><p class='ocr_par'>"
         "<span title='bbox 1 2 3 4' class='ocr_line x'><span class=ocrx_word>caf&eacute;<br></span>"
         "<b><span class='ocrx_word' title='x_wconf 50'><em>b</em>ar</span></b></span>"
-        "<span class='ocrx_line'></span></html>"
+        "<span class='ocrx_line'></span></HTML>"
     )
     first, second = lattices.read(path)
     assert found(first) == {"café bar": 0.5}
