@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import struct
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from tests.fuzz.seeds import BREAKS, NUMBERS, seeds
@@ -32,9 +33,25 @@ READERS: dict[str, tuple[str, ...]] = {
 CASES = Path(__file__).parent / "native_cases"
 
 
+#: older ones do not compile the ranges of C++20
+_OLDEST_CLANG = 16
+
+
+@cache
+def find_compiler() -> str | None:
+    """Return a clang++ that is new enough, if there is one."""
+    for name in ("clang++", *(f"clang++-{version}" for version in range(_OLDEST_CLANG, 40))):
+        path = shutil.which(name)
+        if path is not None:
+            version = subprocess.run([path, "-dumpversion"], capture_output=True, text=True)
+            if int(version.stdout.partition(".")[0] or 0) >= _OLDEST_CLANG:
+                return path
+    return None
+
+
 def native_names() -> tuple[str, ...]:
-    """Return the readers that can be fuzzed here: none without clang++."""
-    return tuple(READERS) if shutil.which("clang++") else ()
+    """Return the readers that can be fuzzed here: none without clang++ 16 or newer."""
+    return tuple(READERS) if find_compiler() else ()
 
 
 def built(folder: Path) -> Path:
@@ -43,7 +60,14 @@ def built(folder: Path) -> Path:
 
     program = folder / "native_readers"
     if not program.exists():
-        command = ["clang++", "-std=c++20", "-O1", "-g", "-ffp-contract=off", f"-I{ROOT}"]
+        command = [
+            find_compiler() or "clang++",
+            "-std=c++20",
+            "-O1",
+            "-g",
+            "-ffp-contract=off",
+            f"-I{ROOT}",
+        ]
         command += ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined"]
         command += ["-isystem", str(Path(nanobind.__file__).parent / "ext/robin_map/include")]
         subprocess.run([*command, str(SOURCE), "-o", str(program)], check=True)
