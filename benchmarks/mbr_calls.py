@@ -48,14 +48,17 @@ something is drawn.
 
 ## What it says
 
-- Sequential halving is the best at every share, and takes fewer calls than it is allowed: at half
-  of them it chooses the same sentence in nearly all lists, with an eighth in three of four.
+- Of what keeps to a share of the calls, sequential halving agrees most from an eighth on, and it
+  takes fewer calls than it is allowed: late rounds have few candidates left to spend on. At a
+  sixteenth, the sentences that the model likes best are as good as evidence.
+- The bootstrap asks for about a quarter of the pairs here, and hardly ever misses the best.
 - Completing a matrix of low rank is better than less evidence at half of the calls, and worse
-  below a quarter: with 12 known entries in a row of 100 there are not enough for eight numbers.
-- The bootstrap is safe, and needs a third to a half of the calls.
-- The average of the evidence takes one call a candidate, but decides by another objective.
-- Where vectors can be had, centroids are the choice: encoding is what costs, and each text is
-  encoded once whatever the share; a few centroids decide as all pairs do, nearly.
+  from a quarter on: 12 known entries of a row are not enough for eight numbers.
+- An average takes one call a candidate and has another objective, which agrees with that of all
+  pairs in most lists: where a metric has one, it is the first thing to try.
+- With vectors, each text is encoded once whatever the share. Centroids and the average agree always
+  here because a cosine is all but linear in the vector of the evidence; with a head that is not,
+  as COMET's, they need not.
 """
 
 
