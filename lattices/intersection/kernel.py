@@ -137,7 +137,7 @@ class KernelEngine:
                 return ranked
         rows = RowMachine(machine.automaton, space.num_states)
         # a row a state, at least: the caller takes the worst of the sentences that the model likes
-        if long and rows.native.row_bytes * space.num_states > memory:
+        if long and rows.native.row_bytes <= memory < rows.native.row_bytes * space.num_states:
             return None
         if k > 1:
             paths = product_kbest.worst_sentences(space, rows, k, weight, limits, column)
