@@ -323,10 +323,10 @@ def _run(given: Sequence[str]) -> int:
             started = time.perf_counter()
             if is_verbose():
                 detail(_version())
-            if hasattr(arguments, "paths"):
-                check_inputs(arguments)
             if hasattr(arguments, "dask"):
                 check_running(arguments)
+            if hasattr(arguments, "paths"):
+                check_inputs(arguments)
             code: int = arguments.run(arguments)
             detail(f"{time.perf_counter() - started:.2f} s in all, exit code {code}")
     except SystemExit as ending:

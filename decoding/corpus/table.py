@@ -213,7 +213,7 @@ class SumsLayout(NamedTuple):
     Examples
     --------
     >>> from fstmetrics import WER
-    >>> layout = Layout((WER(),), ("arcs",), ("oracle", "one_best"))
+    >>> layout = SumsLayout((WER(),), ("arcs",), ("oracle", "one_best"))
     >>> layout.sums(1, [[7]], [[np.arange(5.0)]], None).tolist()
     [[7.0, 1.0, 1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
     """

@@ -112,6 +112,8 @@ def test_every_public_result_has_plain_data() -> None:
         "Sentence",
         "Preference",
         "SegmentErrors",
+        "Mistakes",
+        "TermSpan",
     }
     methods = {
         "EditDistance",

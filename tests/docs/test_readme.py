@@ -54,7 +54,8 @@ def test_ratios_are_measured() -> None:
         "OpenFst": r"\| d50 \| .* 4-GRR .* \| ([\d.]+)x \| [\d.]+x \| [\d.]+x",
         "Kaldi's `lattice-oracle`": r"\| d50 \| WER oracle \|(?: [\d.]+ \|){4} ([\d.]+) \|",
         "Kaldi's `lattice-mbr-decode`": r"\| d50 \| `edit` MBR \|(?: [\d.]+ \|){4} ([\d.]+) \|",
-        "fastchrf": r"\| fastchrf \|(?: [\d.]+ \|){3} ([\d.]+) \|",
+        "fastchrf": r"\| fastchrf \|(?: [\d.]+ \|){2} ([\d.]+) \|",
+        "mbrs": r"\| mbrs BLEU \| [\d.]+ \| [\d.]+ \| ([\d.]+) \|",
     }
     for tool, row in rows.items():
         [found] = re.findall(row, measured)

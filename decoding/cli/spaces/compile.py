@@ -70,6 +70,7 @@ OPTIONS = """\
 --refs-format: layouts  layout of the references (default: plain, or of
     --lattices auto: found by content and ids); if it has ids, such as kaldi's 'id words', they name
     the output files
+--refs-variants  in references, [Anne|Ann] stands for either, [um|] for a word or none
 @reference ids
 -o, --output OUT = -  output file, or a directory for one file a segment (default: -, standard
     output)

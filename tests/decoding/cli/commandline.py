@@ -73,6 +73,7 @@ EVERY = {
     "sample": "sample a.jsonl -n 3 --to jsonl -o OUT",
     "union": "union a.jsonl b.jsonl --to jsonl -o OUT",
     "confusion": "confusion a.jsonl -o OUT",
+    "find": "find cat a.jsonl -o OUT",
     "compile": "compile --ref the_cat -o OUT",
     "formats": "formats",
     "metrics": "metrics",

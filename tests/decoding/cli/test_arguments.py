@@ -338,6 +338,8 @@ COMMANDS = {
             "no_oracle": SHOWN,
             "cache": RUNNING,
             "systems_format": FILES,
+            "sources": FILES,
+            "sources_format": FILES,
         },
         output=("--format", "jsonl"),
         read=written_by_risk,

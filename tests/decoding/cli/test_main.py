@@ -631,7 +631,7 @@ def test_what_cannot_be_written_is_one_line(
 @pytest.mark.parametrize("whose", ["the command", "all"])
 def test_signals_end_a_command_and_its_workers(name: str, whose: str, tmp_path: Path) -> None:
     """As the shell counts them, whether they are sent to one process or to its whole group."""
-    path = cats(tmp_path / "a.jsonl", 20_000)
+    path = cats(tmp_path / "a.jsonl", 60_000)
     argv = ["oracle", str(path), "--workers", "2", "-o", "out", "--summary", "s.json"]
     command = [sys.executable, "-m", "decoding.cli.main", *argv]
     with subprocess.Popen(
